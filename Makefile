@@ -1,0 +1,123 @@
+# Every command a person or CI needs. `make help` lists them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+# The first interpreter found that is new enough; override with `make PYTHON=...`.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.stamp
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 18
+
+# --- environment -------------------------------------------------------------
+
+.PHONY: setup
+setup: $(STAMP) ## create .venv with the locked packages and the `stud` command
+
+# A stamp, so that every other target can ask for the environment and pay nothing when
+# it is there. A venv whose interpreter is gone (moved clone, upgraded Python) is replaced.
+$(STAMP): requirements.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, none was found" >&2; exit 2; }
+	@$(BIN)/python -c 'import sys' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
+	$(PIP) install -qq --require-hashes -r requirements.lock
+	$(PIP) install -qq --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# Three files: all that developers need; what an image needs to run; what it needs to be built.
+.PHONY: lock
+lock: $(STAMP) ## write the lock files; UPGRADE=1 takes newer versions
+	$(UV_COMPILE) --extra local --group dev -o requirements.lock pyproject.toml
+	$(UV_COMPILE) --constraint requirements.lock -o requirements-runtime.lock pyproject.toml
+	$(UV_COMPILE) --constraint requirements.lock --group build -o requirements-build.lock
+
+# Universal: one file for every platform and every Python from 3.11. No index address is
+# written, so the files hold names, versions and hashes and nothing about a network.
+UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	--no-emit-index-url --no-annotate $(if $(UPGRADE),--upgrade)
+
+# What the image's build stage runs (deploy/docker/Dockerfile): a wheel of the project and the
+# runtime lock in an environment of their own, without compilers, tests or a server binary.
+IMAGE_ENV ?= var/image
+.PHONY: image-install
+image-install: ## install the project as an image has it, into IMAGE_ENV
+	$(PYTHON) -m venv --clear $(IMAGE_ENV)-build
+	$(IMAGE_ENV)-build/bin/python -m pip install -qq --require-hashes -r requirements-build.lock
+	rm -rf $(IMAGE_ENV)-dist
+	$(IMAGE_ENV)-build/bin/python -m pip wheel -qq --no-deps --no-build-isolation --wheel-dir $(IMAGE_ENV)-dist .
+	$(PYTHON) -m venv --clear $(IMAGE_ENV)
+	$(IMAGE_ENV)/bin/python -m pip install -qq --require-hashes -r requirements-runtime.lock
+	$(IMAGE_ENV)/bin/python -m pip install -qq --no-deps --no-index $(IMAGE_ENV)-dist/*.whl
+	rm -rf $(IMAGE_ENV)-build $(IMAGE_ENV)-dist
+
+# --- contract ----------------------------------------------------------------
+
+.PHONY: proto
+proto: $(STAMP) ## regenerate libs/stud from protos/
+	@$(BIN)/python tools/generate_proto.py
+
+.PHONY: proto-baseline
+proto-baseline: $(STAMP) ## accept the contract as it is: later changes must not break it
+	$(BIN)/buf build --exclude-source-info -o protos/baseline.binpb
+
+# --- checks ------------------------------------------------------------------
+
+CODE := libs services tests tools
+
+.PHONY: fmt
+fmt: $(STAMP) ## format, and fix what ruff can fix
+	$(BIN)/ruff format $(CODE)
+	$(BIN)/ruff check --fix $(CODE)
+
+.PHONY: check
+check: $(STAMP) ## everything that can be said without running the code
+	@echo "== format"
+	@$(BIN)/ruff format --check --output-format concise $(CODE)
+	@echo "== lint"
+	@$(BIN)/ruff check --output-format concise $(CODE)
+	@echo "== types"
+	@$(BIN)/mypy $(CODE)
+	@echo "== imports"
+	@$(BIN)/lint-imports --no-logo
+	@echo "== contract"
+	@$(BIN)/buf lint
+	@test -f protos/baseline.binpb || { echo "no baseline: run make proto-baseline" >&2; exit 1; }
+	@$(BIN)/buf breaking --against protos/baseline.binpb
+	@echo "== generated code"
+	@$(BIN)/python tools/generate_proto.py --check
+	@echo "check: all good"
+
+.PHONY: test
+test: check ## check, then every test, with coverage
+	@rm -f .coverage .coverage.*
+	@mkdir -p var
+	$(BIN)/pytest -n auto --maxprocesses=2 --dist=loadgroup \
+		--cov --cov-report= --cov-report=json:var/coverage.json </dev/null
+	@$(BIN)/python tools/coverage_gate.py var/coverage.json
+
+# --- running -----------------------------------------------------------------
+
+.PHONY: demo
+demo: $(STAMP) ## bots play real hands through the four services, then the audit
+	$(BIN)/stud demo $(ARGS)
+
+.PHONY: up
+up: $(STAMP) ## run the four services here on an embedded server until Ctrl-C
+	$(BIN)/stud up $(ARGS)
+
+.PHONY: bench
+bench: $(STAMP) ## measure the core on this machine
+	$(BIN)/python bench $(ARGS)
+
+.PHONY: clean
+clean: ## remove caches and reports; keeps .venv and var/
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.*
+	find libs services tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

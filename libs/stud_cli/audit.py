@@ -1,0 +1,152 @@
+"""``stud audit``: is every chip accounted for? Recomputed from the logs, nothing is asked of a service."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+import typer
+
+from stud_cli.drawing import money
+from stud_cli.history import steps
+from stud_cli.ledgers import Ledger, read_ledger
+from stud_cli.offline import NoLog, open_log
+from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_run, last_line, table_of
+from stud_cli.verdicts import Verdicts, read_verdicts
+from stud_core import conservation
+from stud_core.state import Sit, Table
+from stud_eventlog.errors import EventLogError
+from stud_eventlog.log import EventLog
+from stud_wire.codec import WireError
+
+
+class Audit(msgspec.Struct):
+    """What an audit found; amounts in minor units."""
+
+    accounts: int = 0
+    ledger_sum: int = 0
+    liabilities: int = 0
+    open_hands: int = 0
+    unsettled: int = 0
+    disputed: int = 0
+    problems: list[str] = msgspec.field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every chip is where it should be and nothing waits for a decision."""
+        return not self.problems and self.ledger_sum == 0 and self.disputed == 0
+
+
+def audit(data: DataDir = None, json_output: JsonFlag = False) -> None:
+    """Recompute every balance from the ledger's entries and hold it against tables and verdicts.
+
+    Example: stud audit --json
+    """
+    try:
+        found, ledgers = asyncio.run(_audit(data))
+    except NoLog as error:
+        could_not_run(str(error))
+    except (EventLogError, WireError) as error:
+        could_not_run(f"the log cannot be audited: {error}")
+    if json_output:
+        last_line(
+            {
+                "accounts": found.accounts,
+                "ledger_sum": found.ledger_sum,
+                "liabilities": found.liabilities,
+                "open_hands": found.open_hands,
+                "unsettled": found.unsettled,
+                "disputed": found.disputed,
+                "ok": found.ok,
+            }
+        )
+    else:
+        show(found, ledgers)
+    raise typer.Exit(FINE if found.ok else FOUND)
+
+
+def show(found: Audit, ledgers: Iterable[Ledger]) -> None:
+    """Print the audit for people."""
+    for ledger in ledgers:
+        rows = [(name, money(amount)) for name, amount in ledger.players()]
+        rows += [(name, money(a)) for name, a in sorted(ledger.balances.items()) if name.startswith("house:")]
+        rows += [(name, money(a)) for name, a in sorted(ledger.balances.items()) if name.startswith("escrow:") and a]
+        rows.append(("sum", money(ledger.total)))
+        console.print(table_of(f"Ledger {ledger.currency}", ("account", "balance"), rows, right=("balance",)))
+    counts = f"{found.open_hands} open, {found.unsettled} unsettled, {found.disputed} disputed"
+    console.print(f"{found.accounts} accounts, liabilities {money(found.liabilities)}, hands: {counts}")
+    for problem in found.problems:
+        console.print(f"[red]problem[/red] {problem}")
+    console.print("[green]ok[/green]" if found.ok else "[red]not ok[/red]")
+
+
+async def _audit(data: Path | None) -> tuple[Audit, list[Ledger]]:
+    async with open_log(data) as opened:
+        return await audit_log(opened.log)
+
+
+async def audit_log(log: EventLog) -> tuple[Audit, list[Ledger]]:
+    """Audit everything in a log."""
+    found = Audit()
+    ledgers = [await read_ledger(log, currency) for currency in await log.scan_streams("ledger")]
+    by_currency = {ledger.currency: ledger for ledger in ledgers}
+    verdicts = await read_verdicts(log)
+    for ledger in ledgers:
+        _check_ledger(found, ledger)
+    for table_id in await log.scan_streams("table"):
+        await _check_table(found, log, table_id, by_currency, verdicts)
+    return found, ledgers
+
+
+def _check_ledger(found: Audit, ledger: Ledger) -> None:
+    found.accounts += sum(name.startswith("player:") for name in ledger.balances)
+    found.ledger_sum += ledger.total
+    found.liabilities += ledger.liabilities
+    found.problems += [f"ledger {ledger.currency} version {v}: lines do not sum to zero" for v in ledger.unbalanced]
+    for name, amount in ledger.balances.items():
+        if amount < 0 and name != "house:cashier":
+            found.problems.append(f"{name} is overdrawn by {money(-amount)} {ledger.currency}")
+    found.problems += [f"table {table}, {why}" for table, _, why in ledger.blocked]
+
+
+async def _check_table(
+    found: Audit, log: EventLog, table_id: str, ledgers: dict[str, Ledger], verdicts: Verdicts
+) -> None:
+    table = Table()
+    async for step in steps(log, table_id):
+        table = step.table
+    if table.config is None:
+        return
+    problem = conservation.check(table)
+    if problem:
+        found.problems.append(f"table {table_id}: {problem}")
+    found.open_hands += table.hand is not None or table.ended_hand > table.verified_hand
+    ledger = ledgers.get(table.config.currency)
+    settled = ledger.settled[table_id] if ledger is not None else {}
+    final = verdicts.final.get(table_id, {})
+    found.disputed += len(verdicts.disputed.get(table_id, {}).keys() - final.keys())
+    found.unsettled += sum(hand_no not in settled for hand_no in final)
+    for hand_no, entry in settled.items():
+        verdict = final.get(hand_no)
+        if verdict is None:
+            found.problems.append(f"table {table_id} hand {hand_no}: settled without a verdict")
+        elif set(entry.postings) != set(verdict.postings) or entry.rake != verdict.rake:
+            found.problems.append(f"table {table_id} hand {hand_no}: settled with other figures than the verdict's")
+    if ledger is not None and table.hand is None and table.ended_hand == table.verified_hand and not found.unsettled:
+        _check_escrows(found, table, ledger)
+
+
+def _check_escrows(found: Audit, table: Table, ledger: Ledger) -> None:
+    """Between hands, with everything settled, each open sitting's escrow is its stack and what is pending."""
+    table_id = table.config.table_id if table.config else ""
+    for sitting in table.sittings.values():
+        if sitting.status not in {Sit.SEATED, Sit.LEAVING} or sitting.top_up_open:
+            continue
+        escrow = ledger.balances.get(f"escrow:{table_id}:{sitting.sitting_no}", 0)
+        if escrow != sitting.stack + sitting.pending:
+            found.problems.append(
+                f"table {table_id} sitting {sitting.sitting_no}: "
+                f"{money(sitting.stack + sitting.pending)} at the table, {money(escrow)} in escrow"
+            )

@@ -1,0 +1,98 @@
+"""``stud dead``: messages a service could not handle, and the lines of tables that wait behind them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from stud_cli.offline import NoLog, open_log
+from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_run, last_line, table_of
+from stud_eventlog import keys
+from stud_eventlog.errors import EventLogError
+from stud_eventlog.log import EventLog
+
+app = typer.Typer(no_args_is_help=True, help="Messages that could not be handled: list, retry, discard.")
+Service = Annotated[str, typer.Argument(help="table, dealer, rules or wallet.")]
+T = TypeVar("T")
+TableId = Annotated[str, typer.Argument(help="Table id.")]
+
+
+@app.command("list")
+def list_letters(data: DataDir = None, json_output: JsonFlag = False) -> None:
+    """List parked messages, oldest first. Exit code 1 when there are any.
+
+    Example: stud dead list
+    """
+    letters = _run(data, lambda log: log.dead_list())
+    if json_output:
+        last_line(
+            {
+                "dead": [
+                    {
+                        "service": x.service,
+                        "table": x.table_id,
+                        "stream": x.entry.stream,
+                        "version": x.entry.version,
+                        "reason": x.reason,
+                    }
+                    for x in letters
+                ]
+            }
+        )
+    else:
+        rows = [(x.service, x.table_id, x.entry.stream, x.entry.version, x.reason) for x in letters]
+        console.print(table_of("Parked messages", ("service", "table", "stream", "version", "reason"), rows))
+    raise typer.Exit(FOUND if letters else FINE)
+
+
+@app.command()
+def retry(service: Service, table: TableId, data: DataDir = None, json_output: JsonFlag = False) -> None:
+    """Hand a table's parked messages to the service again, in order.
+
+    Example: stud dead retry wallet demo-playnow
+    """
+    shard = _shard(table)
+    _run(data, lambda log: log.request_retry(service, shard, table))
+    _done({"service": service, "table": table, "retry": True}, f"{service} will retry {table}", json_output)
+
+
+@app.command()
+def discard(service: Service, table: TableId, data: DataDir = None, json_output: JsonFlag = False) -> None:
+    """Throw a table's parked messages away; what they said is lost for that service.
+
+    Example: stud dead discard wallet demo-playnow
+    """
+    shard = _shard(table)
+    count = _run(data, lambda log: log.dead_discard(service, shard, table))
+    _done({"service": service, "table": table, "discarded": count}, f"{count} messages discarded", json_output)
+
+
+def _shard(table: str) -> int:
+    try:
+        return keys.shard_of(keys.check_table_id(table))
+    except ValueError as error:
+        could_not_run(str(error))
+
+
+def _done(value: dict[str, object], text: str, json_output: bool) -> None:
+    if json_output:
+        last_line(value)
+    else:
+        console.print(text)
+
+
+def _run(data: Path | None, work: Callable[[EventLog], Awaitable[T]]) -> T:
+    async def opened() -> T:
+        async with open_log(data) as found:
+            return await work(found.log)
+
+    try:
+        return asyncio.run(opened())
+    except NoLog as error:
+        could_not_run(str(error))
+    except (EventLogError, ValueError) as error:
+        could_not_run(str(error))

@@ -1,0 +1,145 @@
+"""``stud demo``: the whole thing, watched: bots play real hands over gRPC, then every chip is counted."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from stud_cli.audit import Audit, audit_log, show
+from stud_cli.demo_table import DemoTable, TablePlan
+from stud_cli.drawing import draw, money
+from stud_cli.ledgers import Ledger
+from stud_cli.output import FINE, FOUND, JsonFlag, console, could_not_run, last_line, table_of
+from stud_cli.people import People
+from stud_cli.stack import Stack, StackError
+from stud_cli.verdicts import read_verdicts
+from stud_client import StudError
+from stud_eventlog.redis_streams import RedisEventLog
+
+RULESETS = ("playnow", "william_hill")
+
+
+def demo(
+    hands: Annotated[int, typer.Option(help="Hands to play at each table.", min=1)] = 20,
+    players: Annotated[int, typer.Option(help="Bots at each table.", min=2, max=8)] = 8,
+    ruleset: Annotated[str, typer.Option(help="playnow or william_hill; empty = a table of each.")] = "",
+    seed: Annotated[int, typer.Option(help="Seed of the bots' choices; decks are always random.")] = 1,
+    data: Annotated[Path | None, typer.Option(help="New directory for its data.", show_default=False)] = None,
+    json_output: JsonFlag = False,
+) -> None:
+    """Start everything, let bots play, close the tables, cash everybody out, and audit.
+
+    Example: stud demo --hands 20 --players 8 --ruleset william_hill --json
+    """
+    if ruleset and ruleset not in RULESETS:
+        could_not_run(f"unknown ruleset {ruleset!r}: want {' or '.join(RULESETS)}")
+    directory = data or Path("var") / f"demo-{dt.datetime.now(dt.UTC):%Y%m%d-%H%M%S}"
+    if directory.exists() and any(directory.iterdir()):
+        could_not_run(f"{directory} is not empty: name a new directory")
+    plans = [TablePlan(name, hands, players, seed) for name in ([ruleset] if ruleset else RULESETS)]
+    try:
+        code = asyncio.run(_demo(directory, plans, json_output))
+    except (StackError, StudError) as error:
+        could_not_run(str(error))
+    raise typer.Exit(code)
+
+
+async def _demo(directory: Path, plans: list[TablePlan], quiet: bool) -> int:
+    began = time.monotonic()
+    say = (lambda _: None) if quiet else console.print
+    async with Stack(directory, report=say) as stack:
+        people = People(stack.endpoints, stack.keys_dir)
+        try:
+            tables = [DemoTable(people, plan) for plan in plans]
+            await _play(tables, stack, quiet)
+            log = await RedisEventLog.connect(stack.redis_url)
+            try:
+                found, ledgers = await audit_log(log)
+                verdicts = await read_verdicts(log)
+            finally:
+                await log.close()
+            for table in tables:
+                await table.check_balances(found, verdicts)
+        finally:
+            await people.close()
+    verified = sum(len(verdicts.final.get(table.table_id, {})) for table in tables)
+    if not quiet:
+        _show_end(tables, found, ledgers, directory)
+    expected = sum(plan.hands for plan in plans)
+    if quiet:
+        last_line(
+            {
+                "hands": sum(table.hands_played for table in tables),
+                "verified": verified,
+                "disputed": found.disputed,
+                "ledger_sum": found.ledger_sum,
+                "seconds": round(time.monotonic() - began, 1),
+                "problems": found.problems,
+            }
+        )
+    return FINE if found.ok and verified == expected else FOUND
+
+
+async def _play(tables: list[DemoTable], stack: Stack, quiet: bool) -> None:
+    """Play all tables at once, drawing them where somebody looks on."""
+    watcher = asyncio.create_task(stack.watch())
+    players = asyncio.gather(*(table.play() for table in tables))
+    try:
+        if quiet or not sys.stdout.isatty():
+            await _with_progress(tables, players, quiet)
+        else:
+            await _with_live_tables(tables, players)
+    finally:
+        watcher.cancel()
+        players.cancel()
+        await asyncio.gather(watcher, players, return_exceptions=True)
+
+
+async def _with_progress(tables: list[DemoTable], players: asyncio.Future[list[None]], quiet: bool) -> None:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console, disable=quiet) as progress:
+        bars = {table: progress.add_task(table.table_id, total=table.plan.hands) for table in tables}
+        shown = dict.fromkeys(tables, 0)
+        while not players.done():
+            await asyncio.wait({players}, timeout=0.25)
+            for table, bar in bars.items():
+                progress.update(bar, completed=table.hands_played)
+                if not quiet and table.view is not None and table.hands_played > shown[table]:
+                    shown[table] = table.hands_played
+                    if table.hands_played in {1, table.plan.hands}:
+                        progress.console.print(draw(table.view.view, table.view.version))
+    await players
+
+
+async def _with_live_tables(tables: list[DemoTable], players: asyncio.Future[list[None]]) -> None:
+    with Live(console=console, refresh_per_second=8) as live:
+        while not players.done():
+            await asyncio.wait({players}, timeout=0.12)
+            views = [table.view for table in tables if table.view is not None]
+            live.update(Group(*(draw(update.view, update.version) for update in views)))
+    await players
+
+
+def _show_end(tables: list[DemoTable], found: Audit, ledgers: list[Ledger], directory: Path) -> None:
+    for table in tables:
+        rows = [
+            (name, money(line.deposited), money(line.delta), money(line.balance), "yes" if line.agrees else "NO")
+            for name, line in sorted(table.balances.items())
+        ]
+        columns = ("player", "deposited", "won or lost", "balance", "agrees")
+        console.print(table_of(table.table_id, columns, rows, right=columns[1:4]))
+    show(found, ledgers)
+    for table in tables:
+        console.print(
+            f"replay it: stud replay {table.table_id} --data {directory} --at {table.last_version}", soft_wrap=True
+        )
+    console.print(f"check it:  stud verify --data {directory}", soft_wrap=True)

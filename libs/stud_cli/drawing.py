@@ -1,0 +1,111 @@
+"""Draws a table's public view in a terminal: what `stud demo` shows live and `stud replay` at a version."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from stud.table.v1 import table_service_pb2 as pb
+from stud_core.cards import card_name
+
+_SUITS = {"c": ("♣", "green"), "d": ("♦", "blue"), "h": ("♥", "red"), "s": ("♠", "white")}
+_STREETS = {0: "", 3: "third street", 4: "fourth street", 5: "fifth street", 6: "sixth street", 7: "the river"}
+_LIFE = {
+    pb.TABLE_LIFE_OPEN: "open",
+    pb.TABLE_LIFE_DRAINING: "draining",
+    pb.TABLE_LIFE_CLOSING: "closing",
+    pb.TABLE_LIFE_CLOSED: "closed",
+}
+HIDDEN = "??"
+
+
+def money(amount: int) -> str:
+    """Return minor units as a decimal number: 1250 -> ``12.50``."""
+    sign = "-" if amount < 0 else ""
+    return f"{sign}{abs(amount) // 100:,}.{abs(amount) % 100:02d}"
+
+
+def card_text(code: int) -> Text:
+    """Return a card of the wire (1 to 52) in its suit's colour."""
+    name = card_name(code - 1)
+    symbol, colour = _SUITS[name[1]]
+    return Text(name[0] + symbol, style=colour)
+
+
+def cards_text(seat: pb.SeatView, down: Sequence[int] = ()) -> Text:
+    """Return a seat's cards in the order dealt: two down, up to four up, the last down."""
+    known: Sequence[int] = seat.shown or down
+    hidden = [card_text(code) for code in known] or [Text(HIDDEN, style="dim")] * seat.down_count
+    up = [card_text(code) for code in seat.up]
+    line = Text(" ").join([*hidden[:2], *up, *hidden[2:]])
+    if seat.dealt_in and not seat.live:
+        line.stylize("dim strike")
+    return line
+
+
+def _status(seat: pb.SeatView, view: pb.TableView) -> str:
+    if seat.status == pb.SEAT_STATUS_RESERVED:
+        return "reserved"
+    words = []
+    if view.HasField("turn") and view.turn.seat == seat.seat:
+        words.append(f"to act ({money(view.turn.to_call)} to call)")
+    if seat.ante_prompted:
+        words.append("ante?")
+    if seat.show_prompted:
+        words.append("show?")
+    if seat.all_in:
+        words.append("all-in")
+    if seat.sitting_out:
+        words.append("sitting out")
+    if seat.status == pb.SEAT_STATUS_LEAVING:
+        words.append("leaving")
+    if seat.dealt_in and not seat.live:
+        words.append("folded")
+    return ", ".join(words)
+
+
+def draw(view: pb.TableView, version: int, down: dict[int, Sequence[int]] | None = None) -> RenderableType:
+    """Return the table as a panel; ``down`` are clear down cards by seat, for who may see them."""
+    body = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("seat", "player", "stack", "bet", "cards", ""):
+        body.add_column(column, justify="right" if column in {"seat", "stack", "bet"} else "left")
+    for seat in view.seats:
+        mark = "●" if seat.seat == view.button else " "
+        if not seat.account:
+            body.add_row(f"{mark}{seat.seat}", Text("empty", style="dim"), "", "", "", "")
+            continue
+        body.add_row(
+            f"{mark}{seat.seat}",
+            seat.account,
+            money(seat.stack),
+            money(seat.bet) if seat.bet else "",
+            cards_text(seat, (down or {}).get(seat.seat, ())),
+            _status(seat, view),
+        )
+    return Panel(Group(body, _middle(view)), title=_title(view, version), title_align="left", width=96)
+
+
+def _title(view: pb.TableView, version: int) -> str:
+    config = view.config
+    stakes = f"{money(config.small_bet)}/{money(config.big_bet)} {config.currency}"
+    return f"{config.name} · {config.ruleset.name} · {stakes} · hand {view.hand_no} · version {version}"
+
+
+def _middle(view: pb.TableView) -> Text:
+    text = Text()
+    street = _STREETS.get(view.street, "")
+    text.append(f"\n{street or _LIFE.get(view.life, '')}", style="bold")
+    if view.community:
+        text.append("   community ").append_text(card_text(view.community))
+    text.append(f"   pot {money(view.pot_total)}")
+    if len(view.pots) > 1:
+        text.append("  (" + ", ".join(money(pot.amount) for pot in view.pots) + ")")
+    if view.paused:
+        text.append(f"   paused: {view.paused}", style="yellow")
+    elif view.waiting_for:
+        text.append(f"   waiting: {view.waiting_for}", style="dim")
+    return text

@@ -1,0 +1,76 @@
+"""``stud token`` and ``stud init``: identities for local runs, and the log's marker for a new installation."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from stud_service.keyring import ensure_dev_keys
+from stud_service.tokens import ROLES, load_private_key, mint
+
+from stud_cli.offline import RUNNING
+from stud_cli.output import JsonFlag, console, could_not_run, last_line
+from stud_cli.stack import read_running
+from stud_eventlog.errors import EventLogError
+from stud_eventlog.redis_streams import RedisEventLog
+
+
+def keys_dir() -> Path:
+    """Return the keys of the running system, else those of the environment."""
+    running = read_running(RUNNING)
+    if running is not None:
+        return Path(running.keys_dir)
+    return Path(os.environ.get("STUD_KEYS_DIR", "var/keys"))
+
+
+def token(
+    subject: Annotated[str, typer.Argument(help="Account or operator the token speaks for.")],
+    role: Annotated[list[str] | None, typer.Option(help="player, operator, cashier, auditor; may be repeated.")] = None,
+    ttl_s: Annotated[int, typer.Option("--ttl", help="Seconds until it expires.", min=1)] = 86_400,
+    json_output: JsonFlag = False,
+) -> None:
+    """Make a token with the development key (made on first use under the keys directory).
+
+    Example: stud token alice --role player
+    """
+    roles = role or ["player"]
+    unknown = sorted(set(roles) - set(ROLES))
+    if unknown:
+        could_not_run(f"unknown role {', '.join(unknown)}: want {', '.join(sorted(ROLES))}")
+    directory = keys_dir()
+    ensure_dev_keys(directory)
+    made = mint(subject, roles, ttl_s, load_private_key(directory))
+    if json_output:
+        last_line({"sub": subject, "roles": roles, "token": made})
+    else:
+        console.print(made, soft_wrap=True)
+
+
+def init(
+    redis_url: Annotated[str, typer.Option(envvar="STUD_REDIS_URL", help="The log.")],
+    allow_volatile: Annotated[bool, typer.Option(envvar="STUD_ALLOW_VOLATILE", help="Accept any server.")] = False,
+    json_output: JsonFlag = False,
+) -> None:
+    """Write the marker of a new log, once; services refuse a log without it, since it may have lost its data.
+
+    Example: stud init --redis-url redis://127.0.0.1:6379/0
+    """
+    try:
+        fresh = asyncio.run(_init(redis_url, allow_volatile))
+    except EventLogError as error:
+        could_not_run(str(error))
+    if json_output:
+        last_line({"initialised": True, "fresh": fresh})
+    else:
+        console.print("the log is initialised" if fresh else "the log was initialised before")
+
+
+async def _init(url: str, allow_volatile: bool) -> bool:
+    log = await RedisEventLog.connect(url, allow_volatile=allow_volatile)
+    try:
+        return await log.initialise()
+    finally:
+        await log.close()

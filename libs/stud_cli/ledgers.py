@@ -1,0 +1,79 @@
+"""Reads ledgers for audits: balances are recomputed from the entries, nothing is taken from a service."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import msgspec
+from stud_core.ledger.postings import postings_of
+
+from stud_core.ledger import events as le
+from stud_eventlog import keys
+from stud_eventlog.log import EventLog
+from stud_wire.commits import decode_commit
+
+
+class Ledger(msgspec.Struct):
+    """One currency's ledger as its entries say."""
+
+    currency: str
+    balances: dict[str, int]
+    deposited: dict[str, int]
+    settled: dict[str, dict[int, le.HandSettled]]
+    blocked: list[tuple[str, int, str]]
+    unbalanced: list[int]
+    entries: int = 0
+
+    @property
+    def total(self) -> int:
+        """Sum over all accounts; 0 in a sound ledger."""
+        return sum(self.balances.values())
+
+    @property
+    def liabilities(self) -> int:
+        """What is owed to players: balances and escrows, minor units."""
+        return sum(amount for name, amount in self.balances.items() if not name.startswith("house:"))
+
+    def players(self) -> Iterator[tuple[str, int]]:
+        """Each player account and its balance."""
+        for name, amount in sorted(self.balances.items()):
+            if name.startswith("player:"):
+                yield name.removeprefix("player:"), amount
+
+
+async def read_ledger(log: EventLog, currency: str) -> Ledger:
+    """Fold a ledger's log into balances. Raises ChainBroken, WireError."""
+    balances: dict[str, int] = defaultdict(int)
+    deposited: dict[str, int] = defaultdict(int)
+    out = Ledger(currency, balances, deposited, defaultdict(dict), [], [])
+    blocked: dict[tuple[str, int], str] = {}
+    async for stored in log.read_all(keys.ledger_log(currency)):
+        out.entries += 1
+        for event in decode_commit(stored.body).events:
+            lines = postings_of(event)
+            if sum(line.amount for line in lines) != 0:
+                out.unbalanced.append(stored.version)
+            for line in lines:
+                balances[line.account] += line.amount
+            _note(event, out, blocked)
+    out.blocked = [(table, number, why) for (table, number), why in blocked.items()]
+    return out
+
+
+def _note(event: object, out: Ledger, blocked: dict[tuple[str, int], str]) -> None:
+    if isinstance(event, le.Deposited):
+        out.deposited[event.account] += event.amount
+    elif isinstance(event, le.Withdrawn):
+        out.deposited[event.account] -= event.amount
+    elif isinstance(event, le.HandSettled):
+        out.settled[event.table][event.hand_no] = event
+        blocked.pop((event.table, -event.hand_no), None)
+    elif isinstance(event, le.SettlementBlocked):
+        blocked[event.table, -event.hand_no] = f"hand {event.hand_no}: {event.reason}"
+    elif isinstance(event, le.CashOutBlocked):
+        blocked[event.table, event.sitting_no] = (
+            f"sitting {event.sitting_no}: claim {event.claim}, escrow {event.escrow}"
+        )
+    elif isinstance(event, le.CashedOut):
+        blocked.pop((event.table, event.sitting_no), None)

@@ -1,0 +1,31 @@
+"""The ``stud`` command."""
+
+from __future__ import annotations
+
+import typer
+
+from stud_cli.adjudicate import adjudicate
+from stud_cli.audit import audit
+from stud_cli.dead import app as dead_app
+from stud_cli.demo import demo
+from stud_cli.keyscmd import init, token
+from stud_cli.rehearse import rehearse
+from stud_cli.replay import replay
+from stud_cli.tablescmd import tables
+from stud_cli.upcmd import up
+from stud_cli.verify import verify
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_show_locals=False,
+    help="Seven-card stud: run it, watch it, replay it, audit it.",
+)
+for command in (up, demo, tables, token, replay, verify, audit, adjudicate, rehearse, init):
+    app.command()(command)
+app.add_typer(dead_app, name="dead")
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

@@ -1,0 +1,71 @@
+"""The log for commands that only read it.
+
+In this order: ``--data DIR`` starts the embedded server on that directory; else ``STUD_REDIS_URL``; else
+``var/stud.json`` of a running ``stud up``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+
+from stud_cli.stack import read_running
+from stud_eventlog.errors import EventLogError
+from stud_eventlog.log import EventLog
+from stud_eventlog.redis_streams import RedisEventLog
+from stud_service.embedded import EmbeddedServer
+
+RUNNING = Path("var/stud.json")
+
+
+class NoLog(RuntimeError):
+    """There is no log to read; the text says how to name one."""
+
+
+class Opened(msgspec.Struct):
+    """A log and, where they are on this machine, its keys."""
+
+    log: EventLog
+    keys_dir: Path | None
+    where: str
+
+
+@contextlib.asynccontextmanager
+async def open_log(data: Path | None) -> AsyncIterator[Opened]:
+    """Open the log to read; raises NoLog when there is none."""
+    async with contextlib.AsyncExitStack() as stack:
+        url, keys_dir = await _find(data, stack)
+        try:
+            log = await RedisEventLog.connect(url, allow_volatile=True)
+        except EventLogError as error:
+            raise NoLog(f"the log at {url} cannot be read: {error}") from error
+        stack.push_async_callback(log.close)
+        yield Opened(log, keys_dir if keys_dir is not None and keys_dir.is_dir() else None, url)
+
+
+async def _find(data: Path | None, stack: contextlib.AsyncExitStack) -> tuple[str, Path | None]:
+    if data is not None:
+        return await _start_on(data, stack), data / "keys"
+    url = os.environ.get("STUD_REDIS_URL")
+    if url:
+        return url, Path(os.environ.get("STUD_KEYS_DIR", "var/keys"))
+    running = read_running(RUNNING)
+    if running is not None:
+        return running.redis_url, Path(running.keys_dir)
+    raise NoLog("no log: name one with --data DIR or STUD_REDIS_URL, or start the system with `stud up`")
+
+
+async def _start_on(data: Path, stack: contextlib.AsyncExitStack) -> str:
+    if not (data / "redis").is_dir():
+        raise NoLog(f"{data} holds no log: want a directory as `stud up --data` or `stud demo` leaves it")
+    running = read_running(data / "stud.json")
+    if running is not None:
+        return running.redis_url
+    server = EmbeddedServer(data / "redis", environ={"PATH": os.environ.get("PATH", "")})
+    await server.start()
+    stack.push_async_callback(server.stop)
+    return server.url

@@ -1,0 +1,49 @@
+"""How commands speak: tables and text for people, one JSON object on the last line for scripts.
+
+Exit codes: 0 fine, 1 found something, 2 could not run.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+FINE, FOUND, COULD_NOT_RUN = 0, 1, 2
+
+console = Console(stderr=False, highlight=False)
+notes = Console(stderr=True, highlight=False)
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object on the last line, for scripts.")]
+DataDir = Annotated[
+    Path | None,
+    typer.Option("--data", help="Directory of a stopped system (as `stud demo` prints it).", show_default=False),
+]
+
+
+def last_line(value: dict[str, Any]) -> None:
+    """Print the one JSON object that scripts read."""
+    sys.stdout.flush()
+    print(json.dumps(value, separators=(",", ":")))
+
+
+def could_not_run(text: str) -> NoReturn:
+    """Say why a command could not do its work, and exit with 2."""
+    notes.print(f"[red]error[/red] {text}")
+    raise typer.Exit(COULD_NOT_RUN)
+
+
+def table_of(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[str] = ()) -> Table:
+    """Return a rich table; columns named in ``right`` are numbers."""
+    out = Table(title=title, title_justify="left", header_style="bold")
+    for column in columns:
+        out.add_column(column, justify="right" if column in right else "left")
+    for row in rows:
+        out.add_row(*[str(cell) for cell in row])
+    return out

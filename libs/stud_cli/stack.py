@@ -1,0 +1,231 @@
+"""The whole system on one machine: an embedded server and the four services, each a process of its own.
+
+Used by ``stud up``, ``stud demo``, ``stud rehearse`` and the tests. Processes are started in order, each
+once the one before is healthy; a process that dies is reported and the rest is kept; stopping goes in
+reverse order, services before the server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Self
+
+import msgspec
+from stud_service.keyring import ensure_dev_keys
+
+from stud_eventlog.redis_streams import RedisEventLog
+from stud_service.embedded import EmbeddedServer, free_port
+from stud_service.healthcheck import check
+
+SERVICES = ("wallet", "dealer", "rules", "table")
+"""Start order: who answers questions comes before who asks them."""
+
+DEFAULT_PORTS = {"redis": 7100, "table": 7101, "dealer": 7102, "rules": 7103, "wallet": 7104}
+READY_WITHIN_S = 40.0
+STOP_WITHIN_S = 10.0
+INITIALISED = "initialised"
+
+
+class StackError(RuntimeError):
+    """The system could not be started; the text says which part and what would help."""
+
+
+class RunningStack(msgspec.Struct):
+    """What ``var/stud.json`` says: where everything listens."""
+
+    redis_url: str
+    endpoints: dict[str, str]
+    data_dir: str
+    keys_dir: str
+    pid: int
+    pids: dict[str, int]
+
+
+Report = Callable[[str], None]
+
+
+class Stack:
+    """Start, watch and stop everything below ``data_dir``."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        fixed_ports: bool = False,
+        allow_stacked_decks: bool = False,
+        environ: Mapping[str, str] | None = None,
+        report: Report = lambda _: None,
+    ) -> None:
+        self.data_dir = data_dir
+        self.keys_dir = data_dir / "keys"
+        self.report = report
+        self.server = EmbeddedServer(data_dir / "redis", port=DEFAULT_PORTS["redis"] if fixed_ports else 0)
+        self.ports = {name: DEFAULT_PORTS[name] if fixed_ports else free_port() for name in SERVICES}
+        self.processes: dict[str, asyncio.subprocess.Process] = {}
+        self._allow_stacked = allow_stacked_decks
+        self._environ = dict(environ or {})
+        self._stopping = False
+
+    @property
+    def endpoints(self) -> dict[str, str]:
+        """Service name -> host:port."""
+        return {name: f"127.0.0.1:{port}" for name, port in self.ports.items()}
+
+    @property
+    def redis_url(self) -> str:
+        """Where the log is."""
+        return self.server.url
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self.start()
+        except BaseException:
+            await self.stop()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Start the server, then each service in order. Raises StackError."""
+        self.data_dir.mkdir(parents=True, exist_ok=True)
+        (self.data_dir / "logs").mkdir(exist_ok=True)
+        ensure_dev_keys(self.keys_dir)
+        await self.server.start()
+        self.report(f"log      {self.redis_url}")
+        await self._initialise()
+        for name in SERVICES:
+            await self.start_service(name)
+            self.report(f"{name:<8} {self.endpoints[name]}")
+
+    async def _initialise(self) -> None:
+        """Write the log's marker once in the life of this directory: a log that lost it is not started over."""
+        marker = self.data_dir / INITIALISED
+        if marker.exists():
+            return
+        log = await RedisEventLog.connect(self.redis_url)
+        try:
+            await log.initialise()
+        finally:
+            await log.close()
+        marker.write_text("The log of this directory was initialised. If it is gone, restore it.\n")
+
+    async def start_service(self, name: str) -> None:
+        """Start one service and wait until it is healthy. Raises StackError with the end of its log."""
+        log_path = self.log_path(name)
+        with log_path.open("ab") as sink:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                f"{name}_service",
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=sink,
+                stderr=sink,
+                env=self._environment(name),
+                start_new_session=True,
+            )
+        self.processes[name] = process
+        await self._wait_healthy(name, process)
+
+    def log_path(self, name: str) -> Path:
+        """Where a service writes its log."""
+        return self.data_dir / "logs" / f"{name}.log"
+
+    def _environment(self, name: str) -> dict[str, str]:
+        return {
+            **os.environ,
+            "STUD_REDIS_URL": self.redis_url,
+            "STUD_KEYS_DIR": str(self.keys_dir),
+            f"STUD_{name.upper()}_LISTEN": self.endpoints[name],
+            "STUD_ALLOW_STACKED_DECKS": "1" if self._allow_stacked else "0",
+            **self._environ,
+        }
+
+    async def _wait_healthy(self, name: str, process: asyncio.subprocess.Process) -> None:
+        deadline = asyncio.get_running_loop().time() + READY_WITHIN_S
+        problem: str | None = "not started"
+        while problem is not None:
+            if process.returncode is not None:
+                raise StackError(f"{name} ended with {process.returncode} at start: {self._tail(name)}")
+            if asyncio.get_running_loop().time() > deadline:
+                raise StackError(f"{name} is not healthy after {READY_WITHIN_S:.0f} s ({problem}): {self._tail(name)}")
+            problem = await asyncio.to_thread(check, self.endpoints[name], timeout_s=1.0)
+            if problem is not None:
+                await asyncio.sleep(0.05)
+
+    def _tail(self, name: str) -> str:
+        path = self.log_path(name)
+        lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+        return "\n".join(lines[-5:]) or "its log is empty"
+
+    async def kill_service(self, name: str) -> None:
+        """End a service at once, as a crash would (SIGKILL)."""
+        process = self.processes.pop(name)
+        process.kill()
+        await process.wait()
+
+    async def watch(self) -> None:
+        """Report every service that dies, for as long as the stack runs; the others are kept."""
+        reported: set[int] = set()
+        while not self._stopping:
+            for name, process in self.processes.items():
+                if process.returncode is not None and process.pid not in reported:
+                    reported.add(process.pid)
+                    self.report(f"{name} died with {process.returncode}: {self._tail(name)}")
+            if not self.server.running:
+                self.report("the log's server died; services wait for it")
+                return
+            await asyncio.sleep(0.5)
+
+    async def stop(self) -> None:
+        """Stop services in reverse order, then the server."""
+        self._stopping = True
+        for name in reversed(SERVICES):
+            process = self.processes.pop(name, None)
+            if process is not None and process.returncode is None:
+                await self._end(process)
+        await self.server.stop()
+
+    async def _end(self, process: asyncio.subprocess.Process) -> None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            await asyncio.wait_for(process.wait(), STOP_WITHIN_S)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+    def running(self) -> RunningStack:
+        """Return what ``var/stud.json`` should say."""
+        pids = {name: process.pid for name, process in self.processes.items()}
+        return RunningStack(self.redis_url, self.endpoints, str(self.data_dir), str(self.keys_dir), os.getpid(), pids)
+
+
+def write_running(path: Path, running: RunningStack) -> None:
+    """Write ``var/stud.json``."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(running)) + b"\n")
+
+
+def read_running(path: Path) -> RunningStack | None:
+    """Return what a running ``stud up`` wrote; None when there is none or its process is gone."""
+    try:
+        running = msgspec.json.decode(path.read_bytes(), type=RunningStack)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return running if _alive(running.pid) else None
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

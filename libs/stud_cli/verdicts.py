@@ -1,0 +1,47 @@
+"""Reads the referee's log for tools."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncIterator
+
+import msgspec
+
+from stud_core import verdict_events as ve
+from stud_eventlog import keys
+from stud_eventlog.log import EventLog
+from stud_wire.commits import decode_commit
+
+Final = ve.HandVerified | ve.HandResolved
+
+
+class Verdicts(msgspec.Struct):
+    """Final verdicts and disputes by table and hand; versions are those of the verdict log."""
+
+    final: dict[str, dict[int, Final]] = msgspec.field(default_factory=lambda: defaultdict(dict))
+    disputed: dict[str, dict[int, ve.HandDisputed]] = msgspec.field(default_factory=lambda: defaultdict(dict))
+    versions: dict[tuple[str, int], int] = msgspec.field(default_factory=dict)
+    doubled: list[tuple[str, int]] = msgspec.field(default_factory=list)
+
+
+async def read_verdicts(log: EventLog, table_id: str | None = None) -> Verdicts:
+    """Read the verdict logs of all shards, or of one table's. Raises ChainBroken, WireError."""
+    out = Verdicts()
+    shards = range(keys.SHARDS) if table_id is None else [keys.shard_of(table_id)]
+    for shard in shards:
+        async for version, event in _events(log, keys.verdicts(shard)):
+            if isinstance(event, ve.HandVerified | ve.HandResolved):
+                if event.hand_no in out.final[event.table]:
+                    out.doubled.append((event.table, event.hand_no))
+                    continue
+                out.final[event.table][event.hand_no] = event
+                out.versions[event.table, event.hand_no] = version
+            elif isinstance(event, ve.HandDisputed):
+                out.disputed[event.table][event.hand_no] = event
+    return out
+
+
+async def _events(log: EventLog, stream: str) -> AsyncIterator[tuple[int, object]]:
+    async for stored in log.read_all(stream):
+        for event in decode_commit(stored.body).events:
+            yield stored.version, event

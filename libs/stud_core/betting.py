@@ -1,0 +1,219 @@
+"""Fixed-limit betting: who acts first, who is next, what is legal, what an all-in for less is worth.
+
+Pure queries on a hand; money is minor currency units, ``to`` a player's total on this street. Nothing here
+changes a state or makes an event.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stud_core.events import Option, Size, Verb
+from stud_core.ranks import board_strength
+from stud_core.ruleset import HeadsUp, OpenPair, Ruleset, ShortAllIn, TableConfig
+from stud_core.state import Hand, Table
+
+WAGERS: Final = frozenset({Verb.OPEN, Verb.COMPLETE, Verb.BET, Verb.RAISE})
+
+# --- who ---------------------------------------------------------------------
+
+
+def high_board(hand: Hand, ruleset: Ruleset) -> int:
+    """Seat of the highest board among live players; ties go to the first in deal order (P19-P21; B.10, B.13)."""
+    common = hand.community
+    shared = () if common is None or not ruleset.community_counts_for_first else (common,)
+    best, leader = -1, 0
+    for seat in hand.order:
+        if hand.live[seat]:
+            strength = board_strength(hand.up[seat] + shared)
+            if strength > best:
+                best, leader = strength, seat
+    return leader
+
+
+def low_card(hand: Hand) -> int:
+    """Seat of the lowest door card, by rank, then suit (P13-P16, W8); folded or not."""
+    return min(hand.order, key=lambda seat: hand.up[seat][0])
+
+
+def chips_behind(hand: Hand) -> int:
+    """Number of live players who still have chips."""
+    return sum([hand.live[seat] and not hand.all_in[seat] for seat in hand.order])
+
+
+def first_to_act(hand: Hand, ruleset: Ruleset) -> int:
+    """Who opens this street: the low card or high board, or the next player clockwise with chips (B.4, B.9).
+
+    Where nobody can bet any more it is the one who would have, all-in or not (B.15).
+    """
+    seat = low_card(hand) if hand.street == 3 else high_board(hand, ruleset)
+    if hand.all_in[seat] and chips_behind(hand) > 1:
+        order = hand.order
+        start = order.index(seat)
+        return next(s for s in order[start:] + order[:start] if hand.live[s] and not hand.all_in[s])
+    return seat
+
+
+def next_to_act(hand: Hand, start: int) -> int:
+    """The first player from index ``start`` of the deal order who owes the round a decision, 0 when it is over.
+
+    He owes one who has not acted, or whose total is below the price. The last player with chips is not asked
+    when there is nothing to call (B.21).
+    """
+    live, all_in, acted, bet, level = hand.live, hand.all_in, hand.acted, hand.bet, hand.level
+    order = hand.order
+    for seat in order[start:] + order[:start]:
+        if live[seat] and not all_in[seat] and (not acted[seat] or bet[seat] < level):
+            if bet[seat] < level or chips_behind(hand) > 1:
+                return seat
+            return 0
+    return 0
+
+
+def is_forced(hand: Hand, seat: int) -> bool:
+    """Whether the seat must bring it in: the low card, before anybody has opened (P58, W8)."""
+    return hand.street == 3 and hand.level == 0 and low_card(hand) == seat
+
+
+# --- what --------------------------------------------------------------------
+
+
+def cap(ruleset: Ruleset) -> int:
+    """Wagers of a round at which raising ends: the bet and its raises (P56, W18)."""
+    return 1 + ruleset.max_raises
+
+
+def counts_as_full(rule: ShortAllIn, base: int, target: int, total: int) -> bool:
+    """Whether a wager to ``total`` instead of ``target`` counts as a full one (B.8).
+
+    ``base`` is the level of the last full wager (the bring-in before there is one).
+    """
+    if total >= target or rule is ShortAllIn.ANY:
+        return True
+    return rule is ShortAllIn.HALF_BET and 2 * (total - base) >= target - base
+
+
+def wager_target(hand: Hand, config: TableConfig, size: Size | None) -> int:
+    """The player's total that a full wager of this size makes (P27, P49-P51, P59, P61-P65)."""
+    if hand.street == 3 and hand.full_level <= config.bring_in:
+        return config.small_bet  # opening or completing, whatever the bring-in was
+    high = hand.street > 4 or size is Size.HIGH
+    return hand.full_level + (config.big_bet if high else config.small_bet)
+
+
+def may_raise(state: Table, hand: Hand, seat: int) -> bool:
+    """Whether the seat may open, bet, complete or raise at all.
+
+    Not when he has acted and nothing full has come since (B.8), when the cap is reached (P56, W18-W19), or when
+    no opponent could put in more than the price (B.21).
+    """
+    if hand.acted[seat]:
+        return False
+    ruleset = state.rules.ruleset
+    if hand.wagers >= cap(ruleset) and not hand.uncapped:
+        return False
+    return can_be_answered(state, hand, seat)
+
+
+def can_be_answered(state: Table, hand: Hand, seat: int) -> bool:
+    """Whether some opponent's total plus stack exceeds the price (B.6, B.21)."""
+    live, bet, level = hand.live, hand.bet, hand.level
+    sittings, seats = state.sittings, state.seats
+    for other in hand.order:
+        if other != seat and live[other] and bet[other] + sittings[seats[other]].stack > level:
+            return True
+    return False
+
+
+def _sizes(hand: Hand, ruleset: Ruleset, seat: int) -> tuple[Size | None, ...]:
+    """Sizes a player may declare: a choice only with an open pair on fourth street (P22-P24, P62, W15, W17; B.5)."""
+    if not hand.pair_option:
+        return (None,)
+    if hand.locked:
+        return (Size.HIGH,)
+    if ruleset.open_pair is OpenPair.HOLDER_ONLY and seat not in hand.pair_holders:
+        return (Size.LOW,)
+    return (Size.LOW, Size.HIGH)
+
+
+def wager_verb(hand: Hand, config: TableConfig) -> Verb:
+    """What putting in a wager is called now: a raise only on top of a full wager, else it completes one."""
+    if hand.level == 0:
+        return Verb.OPEN if hand.street == 3 else Verb.BET
+    if hand.street == 3 and hand.full_level <= config.bring_in:
+        return Verb.COMPLETE
+    return Verb.RAISE if hand.level == hand.full_level else Verb.COMPLETE
+
+
+def legal_options(state: Table, seat: int = 0) -> tuple[Option, ...]:
+    """Everything the seat (default: the one to act) may do now, were it his turn.
+
+    Fold is always there, also where checking is free (W29, B.20), but not for the forced bring-in (B.3).
+    """
+    hand = state.running
+    seat = seat or hand.turn_seat
+    config = state.rules
+    bet = hand.bet[seat]
+    reach = bet + state.sittings[state.seats[seat]].stack
+    level = hand.level
+    options: list[Option] = []
+    if hand.street == 3 and level == 0:
+        if low_card(hand) != seat:
+            options.append(Option(Verb.FOLD, 0, bet, None, False))
+        post = min(config.bring_in, reach)
+        options.append(Option(Verb.BRING_IN, post, post, None, post == reach))
+        level = config.bring_in  # opening must exceed it (B.4)
+    else:
+        options.append(Option(Verb.FOLD, 0, bet, None, False))
+        if level > bet:
+            to = min(level, reach)
+            options.append(Option(Verb.CALL, to - bet, to, None, to == reach))
+        else:
+            options.append(Option(Verb.CHECK, 0, bet, None, False))
+    if reach > level and may_raise(state, hand, seat):
+        verb = wager_verb(hand, config)
+        for size in _sizes(hand, config.ruleset, seat):
+            to = min(wager_target(hand, config, size), reach)
+            options.append(Option(verb, to - bet, to, size, to == reach))
+    return tuple(options)
+
+
+def default_action(options: tuple[Option, ...]) -> Option:
+    """What is done for a player who does nothing: check if free, else fold; the bring-in is posted (B.18)."""
+    first, second = options[0], options[1] if len(options) > 1 else options[0]
+    if first.verb is not Verb.FOLD:
+        return first
+    return second if second.verb is Verb.CHECK else first
+
+
+def counts(hand: Hand, config: TableConfig, option: Option) -> bool:
+    """Whether taking the option is a step towards the cap and reopens the betting (B.7, B.8)."""
+    if option.verb is Verb.BRING_IN:
+        return config.ruleset.completion_counts_as_raise  # then the bring-in is the bet (B.2)
+    if option.verb not in WAGERS:
+        return False
+    target = wager_target(hand, config, option.size)
+    return option.to >= target or counts_as_full(config.ruleset.short_all_in, hand.full_level, target, option.to)
+
+
+# --- the start of a round ----------------------------------------------------
+
+
+def open_pairs(hand: Hand) -> tuple[int, ...]:
+    """Live players whose two up cards on fourth street are a pair; fixed at the deal (B.5)."""
+    return tuple([s for s in hand.order if hand.live[s] and hand.up[s][0] >> 2 == hand.up[s][1] >> 2])
+
+
+def starts_uncapped(hand: Hand, ruleset: Ruleset) -> bool:
+    """Whether a round begins without a cap because only two play (the knobs of B.6 that look at a start)."""
+    if ruleset.heads_up is HeadsUp.HAND_START:
+        return len(hand.order) == 2
+    if ruleset.heads_up is HeadsUp.ROUND_START:
+        return two_remain(hand, ruleset)
+    return False
+
+
+def two_remain(hand: Hand, ruleset: Ruleset) -> bool:
+    """Whether only two players are left who count for the cap: all-in ones only by the knob (P57; B.6)."""
+    left = sum(hand.live) if ruleset.heads_up_counts_all_in else chips_behind(hand)
+    return left <= 2

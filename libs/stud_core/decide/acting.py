@@ -1,0 +1,164 @@
+"""A player's action and all that follows from it: the next turn, the next street, the end of the hand."""
+
+from __future__ import annotations
+
+from stud_core import commands as cmd
+from stud_core import events as ev
+from stud_core.betting import chips_behind, counts, default_action, legal_options, next_to_act
+from stud_core.commands import Context
+from stud_core.decide import showing
+from stud_core.decide.draft import Draft
+from stud_core.decide.explain import why_illegal
+from stud_core.events import Event
+from stud_core.pots import uncalled
+from stud_core.rejection import Reason, Rejection
+from stud_core.river import RIVER, river_plan
+from stud_core.state import Hand, Sit, Sitting, Table
+
+
+def act(state: Table, command: cmd.Act, ctx: Context) -> list[Event] | Rejection:
+    """Take the turn of the account (P52-P55, W29)."""
+    hand = state.hand
+    if hand is None:
+        return _no_turn(state, command.account)
+    seat = hand.turn_seat
+    if not seat or state.at(seat).account != command.account:
+        return _no_turn(state, command.account)
+    if command.turn_id != hand.turn_id:
+        return Rejection(Reason.STALE_TURN, f"the turn is {hand.turn_id}, not {command.turn_id}")
+    if hand.deadline_ms and ctx.now_ms > hand.deadline_ms:
+        return Rejection(Reason.DEADLINE_PASSED, "the action came after the deadline", "B.18")
+    option = _chosen(hand, command)
+    if option is None:
+        rule, text = why_illegal(state, hand, command)
+        return Rejection(Reason.ILLEGAL_ACTION, text, rule, hand.options)
+    draft = Draft(state, ctx)
+    take(draft, seat, option, hand.turn_id, ev.By.PRE_ACTION if command.by_pre_action else ev.By.PLAYER)
+    go_on(draft, seat)
+    return draft.events
+
+
+def _no_turn(state: Table, account: str) -> Rejection:
+    if state.of(account) is None:
+        return Rejection(Reason.NOT_SEATED, "the account does not sit at this table")
+    if state.hand is None:
+        return Rejection(Reason.NO_HAND, "no hand is running")
+    return Rejection(Reason.NOT_YOUR_TURN, "it is not this account's turn")
+
+
+def _chosen(hand: Hand, command: cmd.Act) -> ev.Option | None:
+    """The one legal option that the command means; None when there is none, or more than one."""
+    chosen: ev.Option | None = None
+    verb, to, size = command.verb, command.to, command.size
+    for option in hand.options:
+        if option.verb is verb and (to is None or to == option.to):
+            # Where there is no choice, naming the size that is in force anyway does no harm.
+            fixed = option.size or (ev.Size.LOW if hand.street <= 4 else ev.Size.HIGH)
+            if size is None or size is fixed:
+                if chosen is not None:
+                    return None
+                chosen = option
+    return chosen
+
+
+def take(draft: Draft, seat: int, option: ev.Option, turn_id: int, by: ev.By) -> None:
+    """Emit the action that an option stands for."""
+    state = draft.state
+    hand = state.running
+    amount = option.amount
+    draft.emit(
+        ev.ActionTaken(
+            turn_id,
+            seat,
+            option.verb,
+            amount,
+            option.to,
+            option.size,
+            option.all_in,
+            counts(hand, state.rules, option),
+            state.at(seat).stack - amount,
+            by,
+        )
+    )
+
+
+def act_for(draft: Draft, seat: int, turn_id: int) -> None:
+    """Act for a player who leaves or is away: check if free, else fold; post the bring-in (B.18, B.21).
+
+    An away player folds even where checking is free (58 Pa. Code 812a.9(b)(2), knob ``away_folds_now``).
+    """
+    options = legal_options(draft.state, seat)
+    option = default_action(options)
+    if draft.state.at(seat).status is not Sit.LEAVING and option.verb is ev.Verb.CHECK:
+        option = options[0]
+    take(draft, seat, option, turn_id, ev.By.LEAVING)
+
+
+def open_betting(draft: Draft) -> None:
+    """Begin a street's betting, or go on dealing where fewer than two players have chips (B.9)."""
+    hand = draft.state.running
+    if chips_behind(hand) < 2:
+        _close_round(draft)
+    else:
+        _give_turn(draft, hand.order.index(hand.first))
+
+
+def go_on(draft: Draft, seat: int) -> None:
+    """Go on after this seat's action: the next turn, the next street, the showdown, or the last player's win."""
+    _give_turn(draft, draft.state.running.order.index(seat) + 1)
+
+
+def _give_turn(draft: Draft, start: int) -> None:
+    """Give the turn to the next player from index ``start`` of the deal order; who leaves acts at once."""
+    state, ctx = draft.state, draft.ctx
+    hand = state.running
+    while True:
+        if sum(hand.live) == 1:
+            _return_uncalled(draft, hand)
+            showing.win_uncontested(draft)
+            return
+        seat = next_to_act(hand, start)
+        if not seat:
+            _close_round(draft)
+            return
+        sitting = state.at(seat)
+        if not _acts_by_itself(state, sitting):
+            break
+        act_for(draft, seat, ctx.version)
+        start = hand.order.index(seat) + 1
+    config = state.rules
+    options = legal_options(state, seat)
+    to_call = min(max(hand.level - hand.bet[seat], 0), sitting.stack)
+    deadline = draft.deadline(config.ruleset.action_clock_ms)
+    draft.emit(ev.TurnStarted(ctx.version, seat, to_call, deadline, options))
+
+
+def _acts_by_itself(state: Table, sitting: Sitting) -> bool:
+    if sitting.status is Sit.LEAVING:
+        return True
+    return sitting.sitting_out and state.rules.ruleset.away_folds_now
+
+
+def _return_uncalled(draft: Draft, hand: Hand) -> None:
+    """Give back what nobody matched in this round; it was never won, and is not raked (B.14, B.21)."""
+    seat, amount = uncalled(hand.bet, hand.live)
+    if amount:
+        draft.emit(ev.UncalledReturned(seat, amount, draft.state.at(seat).stack + amount))
+
+
+def _close_round(draft: Draft) -> None:
+    """End a betting round: ask for the next street, or leave the table wanting a showdown."""
+    state = draft.state
+    hand = state.running
+    _return_uncalled(draft, hand)
+    if hand.street == RIVER:
+        return
+    street = hand.street + 1
+    targets = tuple([seat for seat in hand.order if hand.live[seat]])
+    mode, burn = ev.DealMode.NORMAL, state.rules.ruleset.burns
+    if street == RIVER:
+        plan = river_plan(state.rules.ruleset, (*hand.counts, len(targets)))
+        mode, burn = plan.mode, plan.burn
+        if mode is ev.DealMode.COMMUNITY:
+            targets = ()
+    draft.emit(ev.DealRequested(hand.hand_no, hand.deal_no + 1, street, mode, burn, targets))

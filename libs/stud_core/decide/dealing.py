@@ -1,0 +1,81 @@
+"""Cards that the dealer sends, and what the table asks him for (P12, P18, P26-P36, W20-W21; B.12)."""
+
+from __future__ import annotations
+
+from stud_core import commands as cmd
+from stud_core import events as ev
+from stud_core.cards import DECK_SIZE
+from stud_core.commands import Context
+from stud_core.decide import acting
+from stud_core.decide.draft import Draft
+from stud_core.events import Event
+from stud_core.rejection import Reason, Rejection
+from stud_core.river import RIVER
+from stud_core.state import Hand, Table
+
+
+def record_deck(state: Table, command: cmd.RecordDeck, _ctx: Context) -> list[Event] | Rejection:
+    """The dealer has committed to the deck of the next hand."""
+    if command.hand_no <= max(state.hand_no, state.deck_hand_no):
+        return Rejection(Reason.ALREADY_DONE, f"the deck of hand {command.hand_no} is known")
+    if command.hand_no != state.hand_no + 1:
+        text = f"the next hand is {state.hand_no + 1}, not {command.hand_no}"
+        return Rejection(Reason.UNEXPECTED_CARDS, text)
+    return [ev.DeckReady(command.hand_no, command.commitment)]
+
+
+def record_cards(state: Table, command: cmd.RecordCards, ctx: Context) -> list[Event] | Rejection:
+    """The dealer answered a deal: turn the cards up and give the turn, or go on where nobody can bet (B.9)."""
+    hand = state.hand
+    if command.hand_no <= state.ended_hand:
+        return Rejection(Reason.ALREADY_DONE, f"hand {command.hand_no} is over")
+    if hand is None or command.hand_no != state.hand_no or hand.hand_no != state.hand_no:
+        return Rejection(Reason.UNEXPECTED_CARDS, f"no hand {command.hand_no} is being dealt")
+    if hand.deal is None or command.deal_no != hand.deal_no:
+        if command.deal_no <= hand.deal_no:
+            return Rejection(Reason.ALREADY_DONE, f"deal {command.deal_no} is on the table")
+        return Rejection(Reason.UNEXPECTED_CARDS, f"deal {command.deal_no} was not asked for")
+    problem = _mismatch(hand, hand.deal, command)
+    if problem:
+        return Rejection(Reason.UNEXPECTED_CARDS, problem)
+    draft = Draft(state, ctx)
+    draft.emit(
+        ev.CardsDealt(
+            hand_no=command.hand_no,
+            deal_no=command.deal_no,
+            street=hand.deal.street,
+            up=command.up,
+            down=command.down,
+            community=command.community,
+            root=command.root,
+        )
+    )
+    acting.open_betting(draft)
+    return draft.events
+
+
+def _mismatch(hand: Hand, deal: ev.DealRequested, command: cmd.RecordCards) -> str:
+    """What is wrong with the dealer's answer to a request, nothing if it is right."""
+    targets = list(deal.targets)
+    downs = targets * 2 if deal.street == 3 else targets if deal.street == RIVER else []
+    ups = targets if deal.street < RIVER else []
+    if sorted([card.seat for card in command.up]) != sorted(ups):
+        return "the up cards are not those asked for"
+    if sorted([card.seat for card in command.down]) != sorted(downs):
+        return "the down cards are not those asked for"
+    if (command.community is not None) != (deal.mode is ev.DealMode.COMMUNITY):
+        return "a community card was missing, or not asked for"
+    fresh = [card.card for card in command.up]
+    if command.community is not None:
+        fresh.append(command.community)
+    seen = {card for cards in hand.up for card in cards}
+    if len(set(fresh)) != len(fresh) or not seen.isdisjoint(fresh):
+        return "a card lies on the table already"
+    if any(not 0 <= card < DECK_SIZE for card in fresh):
+        return "there is no such card"
+    if (command.root is not None) != (command.deal_no == 1):
+        return "the deck's root comes with the first deal and no other"
+    positions = {box.pos for boxes in hand.down for box in boxes} | {box.pos for box in command.down}
+    if len(positions) != sum([len(boxes) for boxes in hand.down]) + len(command.down):
+        return "a down card comes from a position that was dealt before"
+    return ""

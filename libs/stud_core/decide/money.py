@@ -1,0 +1,107 @@
+"""Chips that come to a seated player and chips that leave with him (B.19; architecture 5, Top-up and Leave)."""
+
+from __future__ import annotations
+
+from stud_core import commands as cmd
+from stud_core import events as ev
+from stud_core.commands import Context
+from stud_core.decide.boundary import boundary, go_on_closing, in_hand
+from stud_core.decide.draft import Draft
+from stud_core.decide.seating import seated, unknown
+from stud_core.events import Event
+from stud_core.rejection import Reason, Rejection
+from stud_core.ruleset import TopUp
+from stud_core.state import Life, Sit, Table
+
+CASH_OUT_BLOCKED = "CASH_OUT_BLOCKED"
+
+
+def add_chips(state: Table, command: cmd.AddChips, _ctx: Context) -> list[Event] | Rejection:
+    """Ask for more chips; they become playable between hands only (table stakes)."""
+    sitting = seated(state, command.account)
+    if isinstance(sitting, Rejection):
+        return sitting
+    if state.life not in {Life.OPEN, Life.DRAINING}:
+        return Rejection(Reason.TABLE_NOT_OPEN, f"the table is {state.life.name.lower()}")
+    if sitting.top_up_open:
+        return Rejection(Reason.TOP_UP_OPEN, "an earlier top-up is still being paid")
+    config = state.rules
+    result = sitting.stack + sitting.pending + command.amount
+    most = config.max_buy_in
+    refuse = Reason.TOP_UP_OUT_OF_LIMITS
+    if command.amount <= 0:
+        return Rejection(refuse, f"a top-up is an amount above 0, not {command.amount}", "B.19")
+    if most is not None and result > most:
+        return Rejection(refuse, f"a stack of {result} would exceed the maximum of {most}", "B.19")
+    bounded = config.ruleset.top_up is TopUp.WITHIN_LIMITS
+    if bounded and result < config.min_buy_in and not in_hand(state, sitting):
+        return Rejection(refuse, f"a stack of {result} would be below the minimum of {config.min_buy_in}", "B.19")
+    return [
+        ev.TopUpRequested(
+            currency=config.currency,
+            stacked=config.stacked,
+            sitting_no=sitting.sitting_no,
+            top_up_no=sitting.top_up_no + 1,
+            account=sitting.account,
+            amount=command.amount,
+        )
+    ]
+
+
+def record_top_up(state: Table, command: cmd.RecordTopUp, ctx: Context) -> list[Event] | Rejection:
+    """Funded chips become pending: visible, not yet playable."""
+    refusal = _stale_top_up(state, command.sitting_no, command.top_up_no)
+    if refusal is not None:
+        return refusal
+    sitting = state.sittings[command.sitting_no]
+    draft = Draft(state, ctx)
+    pending = sitting.pending + command.amount
+    draft.emit(ev.TopUpPending(sitting.sitting_no, command.top_up_no, command.amount, pending))
+    boundary(draft)
+    return draft.events
+
+
+def record_top_up_declined(state: Table, command: cmd.RecordTopUpDeclined, ctx: Context) -> list[Event] | Rejection:
+    refusal = _stale_top_up(state, command.sitting_no, command.top_up_no)
+    if refusal is not None:
+        return refusal
+    draft = Draft(state, ctx)
+    draft.emit(ev.TopUpRefused(command.sitting_no, command.top_up_no, command.reason))
+    boundary(draft)
+    return draft.events
+
+
+def _stale_top_up(state: Table, sitting_no: int, top_up_no: int) -> Rejection | None:
+    sitting = state.sittings.get(sitting_no)
+    if sitting is None:
+        return unknown(state, sitting_no)
+    if top_up_no != sitting.top_up_no or not sitting.top_up_open:
+        return Rejection(Reason.ALREADY_DONE, f"top-up {top_up_no} of sitting {sitting_no} is not open")
+    return None
+
+
+def record_cash_out(state: Table, command: cmd.RecordCashOut, ctx: Context) -> list[Event] | Rejection:
+    """The wallet has paid: the sitting is final."""
+    sitting = state.sittings.get(command.sitting_no)
+    if sitting is None:
+        return unknown(state, command.sitting_no)
+    if sitting.status not in {Sit.CASHING_OUT, Sit.HELD}:
+        return Rejection(Reason.UNKNOWN_SITTING, f"sitting {sitting.sitting_no} asked for no cash-out")
+    draft = Draft(state, ctx)
+    draft.emit(ev.PlayerLeft(sitting.sitting_no, command.amount))
+    go_on_closing(draft)
+    return draft.events
+
+
+def record_cash_out_blocked(state: Table, command: cmd.RecordCashOutBlocked, ctx: Context) -> list[Event] | Rejection:
+    """Wallet and table disagree about a claim: the table pauses until two operators have decided."""
+    sitting = state.sittings.get(command.sitting_no)
+    if sitting is None:
+        return unknown(state, command.sitting_no)
+    if sitting.status is not Sit.CASHING_OUT:
+        return Rejection(Reason.ALREADY_DONE, f"sitting {sitting.sitting_no} waits for no cash-out")
+    draft = Draft(state, ctx)
+    draft.emit(ev.CashOutHeld(sitting.sitting_no, command.reason))
+    if not state.paused:
+        draft.emit(ev.TablePaused(CASH_OUT_BLOCKED, operator=""))
+    return draft.events

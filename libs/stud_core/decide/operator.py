@@ -1,0 +1,95 @@
+"""What operators do to a table: open, pause, drain, close it, void a hand (architecture 5, Table life and Void)."""
+
+from __future__ import annotations
+
+from stud_core import commands as cmd
+from stud_core import events as ev
+from stud_core.commands import Context
+from stud_core.decide import antes
+from stud_core.decide.boundary import go_on_closing
+from stud_core.decide.draft import Draft
+from stud_core.events import Event
+from stud_core.rejection import Reason, Rejection
+from stud_core.state import Life, Phase, Table
+from stud_core.validate import validate_config
+
+DRAINING = "TABLE_DRAINING"
+
+
+def open_table(state: Table, command: cmd.OpenTable, _ctx: Context) -> list[Event] | Rejection:
+    if state.config is not None:
+        return Rejection(Reason.TABLE_EXISTS, "this table was opened before")
+    problems = validate_config(command.config)
+    if problems:
+        return Rejection(problems[0].reason, "; ".join([str(problem) for problem in problems]))
+    return [ev.TableOpened(command.config)]
+
+
+def _not_open(state: Table) -> Rejection:
+    return Rejection(Reason.TABLE_NOT_OPEN, f"the table is {state.life.name.lower()}")
+
+
+def pause_table(state: Table, command: cmd.PauseTable, _ctx: Context) -> list[Event] | Rejection:
+    """Start no new hand; a running one goes on."""
+    if state.life is Life.CLOSED:
+        return _not_open(state)
+    if state.paused:
+        return Rejection(Reason.TABLE_PAUSED, f"the table is paused: {state.paused}")
+    return [ev.TablePaused(command.reason or "PAUSED", command.operator)]
+
+
+def resume_table(state: Table, command: cmd.ResumeTable, _ctx: Context) -> list[Event] | Rejection:
+    """End a pause, and draining; not while a hand is in dispute."""
+    if state.life is Life.CLOSED:
+        return _not_open(state)
+    if state.disputed_hand:
+        return Rejection(Reason.TABLE_PAUSED, f"hand {state.disputed_hand} is in dispute: resolve it first")
+    if not state.paused and state.life is not Life.DRAINING:
+        return Rejection(Reason.TABLE_NOT_PAUSED, "the table is neither paused nor draining")
+    return [ev.TableResumed(command.operator)]
+
+
+def drain_table(state: Table, command: cmd.DrainTable, ctx: Context) -> list[Event] | Rejection:
+    """Finish the running hand and start none; an ante round that has not become a hand is called off."""
+    if state.life is not Life.OPEN:
+        return _not_open(state)
+    draft = Draft(state, ctx)
+    draft.emit(ev.TableDraining(command.operator))
+    _call_off_antes(draft)
+    return draft.events
+
+
+def close_table(state: Table, command: cmd.CloseTable, ctx: Context) -> list[Event] | Rejection:
+    """Cash everybody out, who is in the running hand after it, and end the table; it cannot be resumed."""
+    if state.life not in {Life.OPEN, Life.DRAINING}:
+        return _not_open(state)
+    draft = Draft(state, ctx)
+    if state.life is Life.OPEN:
+        draft.emit(ev.TableDraining(command.operator))
+    _call_off_antes(draft)
+    draft.emit(ev.TableClosing(command.operator))
+    go_on_closing(draft)
+    return draft.events
+
+
+def _call_off_antes(draft: Draft) -> None:
+    hand = draft.state.hand
+    if hand is not None and hand.phase is Phase.ANTES:
+        antes.give_back(draft, DRAINING)
+
+
+def void_hand(state: Table, command: cmd.VoidHand, ctx: Context) -> list[Event] | Rejection:
+    """Give every contribution back exactly once (architecture 5, Void); after its end only a resolution can."""
+    hand = state.hand
+    if hand is None or command.hand_no != hand.hand_no:
+        if 0 < command.hand_no <= state.ended_hand:
+            return Rejection(Reason.HAND_ALREADY_ENDED, f"hand {command.hand_no} is over")
+        return Rejection(Reason.NO_HAND, f"no hand {command.hand_no} is running")
+    draft = Draft(state, ctx)
+    if hand.phase is Phase.ANTES:
+        antes.give_back(draft, command.reason)
+        return draft.events
+    refunds = tuple([ev.Refund(seat, hand.paid[seat], hand.start[seat]) for seat in hand.order])
+    draft.emit(ev.HandVoided(hand.hand_no, state.from_version, refunds, command.reason, command.operator))
+    go_on_closing(draft)
+    return draft.events

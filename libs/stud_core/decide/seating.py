@@ -1,0 +1,168 @@
+"""Seats: reserving, sitting down, presence, preferences, leaving."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stud_core import commands as cmd
+from stud_core import events as ev
+from stud_core.commands import Context
+from stud_core.decide import acting, antes, showing
+from stud_core.decide.boundary import SEAT_LEFT, boundary, release
+from stud_core.decide.draft import Draft
+from stud_core.decide.rules import cite
+from stud_core.events import Event
+from stud_core.rejection import Reason, Rejection
+from stud_core.state import Life, Phase, Sit, Sitting, Table
+
+RESERVATION_MS: Final = 30_000
+"""How long a seat waits for its buy-in to be funded (architecture 5, Buy-in)."""
+
+
+def take_seat(state: Table, command: cmd.TakeSeat, ctx: Context) -> list[Event] | Rejection:
+    config = state.rules
+    ruleset = config.ruleset
+    if state.life is not Life.OPEN:
+        return Rejection(Reason.TABLE_NOT_OPEN, f"the table is {state.life.name.lower()}")
+    if state.of(command.account) is not None:
+        return Rejection(Reason.ALREADY_SEATED, "an account has one seat at a table")
+    seats = ruleset.seats
+    rule = cite(ruleset, "P2", "W3")
+    if command.seat is not None and not 1 <= command.seat <= seats:
+        return Rejection(Reason.SEAT_OUT_OF_RANGE, f"seats are numbered 1 to {seats}", rule)
+    if command.seat is not None and state.seats[command.seat]:
+        return Rejection(Reason.SEAT_TAKEN, f"seat {command.seat} is taken")
+    seat = command.seat or next((s for s in range(1, seats + 1) if not state.seats[s]), 0)
+    if not seat:
+        return Rejection(Reason.TABLE_FULL, f"all {seats} seats are taken", rule)
+    if command.amount < config.min_buy_in:
+        least = f"the minimum buy-in is {config.min_buy_in}, not {command.amount}"
+        return Rejection(Reason.BUY_IN_TOO_SMALL, least, cite(ruleset, "P4", "W2"))
+    most = config.max_buy_in
+    if most is not None and command.amount > most:
+        return Rejection(Reason.BUY_IN_TOO_LARGE, f"the maximum buy-in is {most}, not {command.amount}", "P3")
+    auto_post, muck = command.auto_post, command.muck_losing
+    return [
+        ev.BuyInRequested(
+            currency=config.currency,
+            stacked=config.stacked,
+            sitting_no=state.next_sitting_no,
+            seat=seat,
+            account=command.account,
+            amount=command.amount,
+            expires_at_ms=ctx.now_ms + RESERVATION_MS,
+            auto_post=ruleset.auto_post_default if auto_post is None else auto_post,
+            muck_losing=ruleset.muck_losing_default if muck is None else muck,
+        )
+    ]
+
+
+def unknown(state: Table, sitting_no: int) -> Rejection:
+    """Refuse a fact about a sitting that is not there: it is final already, or never was."""
+    if 0 < sitting_no < state.next_sitting_no:
+        return Rejection(Reason.ALREADY_DONE, f"sitting {sitting_no} is final")
+    return Rejection(Reason.UNKNOWN_SITTING, f"there is no sitting {sitting_no}")
+
+
+def record_funding(state: Table, command: cmd.RecordFunding, _ctx: Context) -> list[Event] | Rejection:
+    sitting = state.sittings.get(command.sitting_no)
+    if sitting is None:
+        return unknown(state, command.sitting_no)
+    if sitting.status is not Sit.RESERVED:
+        return Rejection(Reason.ALREADY_DONE, f"sitting {sitting.sitting_no} waits for no buy-in")
+    return [ev.PlayerSeated(sitting.sitting_no, sitting.seat, command.amount)]
+
+
+def record_funding_declined(state: Table, command: cmd.RecordFundingDeclined, ctx: Context) -> list[Event] | Rejection:
+    sitting = state.sittings.get(command.sitting_no)
+    if sitting is None:
+        return unknown(state, command.sitting_no)
+    if sitting.status is not Sit.RESERVED:
+        return Rejection(Reason.ALREADY_DONE, f"sitting {sitting.sitting_no} waits for no buy-in")
+    draft = Draft(state, ctx)
+    draft.emit(ev.SeatReleased(sitting.sitting_no, sitting.seat, command.reason))
+    return draft.events
+
+
+def seated(state: Table, account: str, *, or_reserved: bool = False) -> Sitting | Rejection:
+    """The account's sitting if it sits (or has reserved) and does not leave."""
+    sitting = state.of(account)
+    if sitting is None or (sitting.status is Sit.RESERVED and not or_reserved):
+        return Rejection(Reason.NOT_SEATED, "the account does not sit at this table")
+    if sitting.status not in {Sit.SEATED, Sit.RESERVED}:
+        return Rejection(Reason.LEAVING, "the account is leaving this table")
+    return sitting
+
+
+def sit_out(state: Table, command: cmd.SitOut, ctx: Context) -> list[Event] | Rejection:
+    """Sit out from the next hand on; an open ante prompt is declined (B.17)."""
+    sitting = seated(state, command.account)
+    if isinstance(sitting, Rejection):
+        return sitting
+    if sitting.sitting_out:
+        return Rejection(Reason.ALREADY_SITTING_OUT, "the account is sitting out already")
+    draft = Draft(state, ctx)
+    seat = sitting.seat
+    draft.emit(ev.SatOut(sitting.sitting_no, seat, ev.OutReason.REQUESTED))
+    hand = state.hand
+    if hand is not None:
+        if hand.phase is Phase.ANTES:
+            antes.decline(draft, seat)
+        elif hand.turn_seat == seat and state.rules.ruleset.away_folds_now:
+            acting.act_for(draft, seat, hand.turn_id)
+            acting.go_on(draft, seat)
+    return draft.events
+
+
+def sit_in(state: Table, command: cmd.SitIn, _ctx: Context) -> list[Event] | Rejection:
+    """Be dealt in again from the next hand on; nothing is owed for antes missed (B.17)."""
+    sitting = seated(state, command.account)
+    if isinstance(sitting, Rejection):
+        return sitting
+    if not sitting.sitting_out:
+        return Rejection(Reason.NOT_SITTING_OUT, "the account is not sitting out")
+    playing = state.hand is not None and state.hand.live[sitting.seat]
+    if not (sitting.stack or sitting.pending or playing):
+        return Rejection(Reason.NO_CHIPS, "there are no chips to play with: top up first", "B.19")
+    return [ev.SatIn(sitting.sitting_no, sitting.seat)]
+
+
+def set_preferences(state: Table, command: cmd.SetPreferences, _ctx: Context) -> list[Event] | Rejection:
+    sitting = seated(state, command.account, or_reserved=True)
+    if isinstance(sitting, Rejection):
+        return sitting
+    auto_post = sitting.auto_post if command.auto_post is None else command.auto_post
+    muck = sitting.muck_losing if command.muck_losing is None else command.muck_losing
+    if (auto_post, muck) == (sitting.auto_post, sitting.muck_losing):
+        return []
+    return [ev.PreferencesSet(sitting.sitting_no, sitting.seat, auto_post, muck)]
+
+
+def leave_seat(state: Table, command: cmd.LeaveSeat, ctx: Context) -> list[Event] | Rejection:
+    """Leave: at once, or as soon as the last hand dealt in is verified (architecture 5, Leave).
+
+    In a running hand the player checks if it is free and folds else, now if it is his turn and at once at every
+    later one; he posts the bring-in, and stays in when all-in (B.21).
+    """
+    sitting = state.of(command.account)
+    if sitting is None:
+        return Rejection(Reason.NOT_SEATED, "the account does not sit at this table")
+    draft = Draft(state, ctx)
+    if sitting.status is Sit.RESERVED:
+        release(draft, sitting, SEAT_LEFT)
+        return draft.events
+    if sitting.status is not Sit.SEATED:
+        return Rejection(Reason.LEAVING, "the account is leaving already")
+    seat = sitting.seat
+    draft.emit(ev.LeaveRequested(sitting.sitting_no, seat))
+    hand = state.hand
+    if hand is not None:
+        if hand.phase is Phase.ANTES:
+            antes.decline(draft, seat)
+        elif hand.turn_seat == seat:
+            acting.act_for(draft, seat, hand.turn_id)
+            acting.go_on(draft, seat)
+        elif any(prompt.seat == seat for prompt in hand.prompts):
+            showing.close_prompt(draft, seat)
+    boundary(draft)
+    return draft.events

@@ -1,0 +1,145 @@
+"""The end of a hand: showing, paying the pots, show prompts, the result (P37-P47, W22-W25; B.14, B.15)."""
+
+from __future__ import annotations
+
+from stud_core import commands as cmd
+from stud_core import events as ev
+from stud_core.cards import DECK_SIZE
+from stud_core.commands import Context
+from stud_core.decide.antes import check_prompt, open_prompt
+from stud_core.decide.boundary import go_on_closing
+from stud_core.decide.draft import Draft
+from stud_core.events import Event
+from stud_core.rejection import Reason, Rejection
+from stud_core.showdown import Award, awards, pot_winners, rake_of, rank_hand, showing_order
+from stud_core.state import Hand, Phase, Sit, Table
+
+
+def showdown(state: Table, command: cmd.Showdown, ctx: Context) -> list[Event] | Rejection:
+    """Rank the clear cards: cards speak (P46), so no winner can muck and no setting can lose a pot."""
+    hand = state.hand
+    if hand is None or not state.wants_showdown:
+        return Rejection(Reason.UNEXPECTED_CARDS, "there is no showdown")
+    problem = _wrong_cards(hand, command.cards)
+    if problem:
+        return Rejection(Reason.UNEXPECTED_CARDS, problem)
+    draft = Draft(state, ctx)
+    hand = draft.state.running
+    down = command.cards
+    pots = hand.pots
+    ranks = {seat: rank_hand(hand, seat, cards) for seat, cards in down.items()}
+    must_show = {seat for pot in pots if len(pot.eligible) > 1 for seat in pot_winners(pot, ranks)}
+    order = showing_order(hand, pots)
+    must_show.add(order[0])  # the last to bet, or the first to show: P43 before P44
+    for seat in order:
+        sitting = draft.state.at(seat)
+        if seat in must_show:
+            draft.emit(ev.HandShown(seat, down[seat], ranks[seat]))
+        elif sitting.muck_losing or sitting.status is Sit.LEAVING:
+            draft.emit(ev.HandMucked(seat))
+        else:
+            _prompt(draft, seat, ev.PromptKind.LOSER)
+    for award in awards(hand, state.rules.ruleset, pots, ranks, down):
+        _pay(draft, award)
+    if not hand.prompts:
+        end_hand(draft)
+    return draft.events
+
+
+def _wrong_cards(hand: Hand, cards: dict[int, tuple[int, ...]]) -> str:
+    """What is wrong with the clear cards of a showdown, nothing if they fit the table."""
+    live = {seat for seat in hand.order if hand.live[seat]}
+    if set(cards) != live:
+        return "a showdown takes the cards of every live seat"
+    if any(len(cards[seat]) != len(hand.down[seat]) for seat in live):
+        return "a showdown takes every down card"
+    every = [card for seat in live for card in cards[seat]]
+    if len(set(every)) != len(every) or any(not 0 <= card < DECK_SIZE for card in every):
+        return "a card is there twice, or there is no such card"
+    if not _visible(hand).isdisjoint(every):
+        return "a down card lies face up on the table"
+    return ""
+
+
+def _visible(hand: Hand) -> set[int]:
+    seen = {card for cards in hand.up for card in cards}
+    if hand.community is not None:
+        seen.add(hand.community)
+    return seen
+
+
+def _prompt(draft: Draft, seat: int, kind: ev.PromptKind) -> None:
+    clock = draft.state.rules.ruleset.show_clock_ms
+    draft.emit(ev.ShowPrompted(draft.ctx.version, seat, kind, draft.deadline(clock)))
+
+
+def _pay(draft: Draft, award: Award) -> None:
+    state = draft.state
+    shares = tuple([ev.Share(seat, amount, state.at(seat).stack + amount) for seat, amount in award.shares.items()])
+    draft.emit(ev.PotAwarded(award.pot_no, award.amount, award.rake, shares))
+
+
+def win_uncontested(draft: Draft) -> None:
+    """Pay the last live player and ask whether he shows; he need not (P41-P42). The prompt delays the end only."""
+    state = draft.state
+    hand = state.running
+    winner = hand.live.index(True)
+    pots = hand.pots
+    for pot, rake in zip(pots, rake_of(hand, state.rules.ruleset, pots), strict=True):
+        _pay(draft, Award(0, pot.amount, rake, {winner: pot.amount - rake}))
+    if state.at(winner).status is Sit.LEAVING:
+        draft.emit(ev.HandMucked(winner))
+        end_hand(draft)
+    else:
+        _prompt(draft, winner, ev.PromptKind.UNCALLED_WINNER)
+
+
+def choose_show(state: Table, command: cmd.ChooseShow, ctx: Context) -> list[Event] | Rejection:
+    """Answer a show prompt. Showing shows all down cards to everybody."""
+    hand = state.hand
+    sitting = state.of(command.account)
+    if sitting is None:
+        return Rejection(Reason.NOT_SEATED, "the account does not sit at this table")
+    prompt = None
+    if hand is not None and hand.phase is Phase.SHOW_PROMPTS:
+        prompt = open_prompt(hand.prompts, sitting.seat)
+    if hand is None or prompt is None:
+        return Rejection(Reason.NO_PROMPT, "nobody asks this account to show")
+    refusal = check_prompt(prompt, command.prompt_id, ctx)
+    if refusal is not None:
+        return refusal
+    draft = Draft(state, ctx)
+    seat = sitting.seat
+    if not command.show:
+        close_prompt(draft, seat)
+        return draft.events
+    cards = command.cards
+    if len(cards) != len(hand.down[seat]) or not _visible(hand).isdisjoint(cards):
+        return Rejection(Reason.UNEXPECTED_CARDS, "showing takes every down card of the seat")
+    rank = rank_hand(hand, seat, cards) if prompt.kind is ev.PromptKind.LOSER else 0
+    draft.emit(ev.HandShown(seat, cards, rank))
+    _end_if_answered(draft)
+    return draft.events
+
+
+def close_prompt(draft: Draft, seat: int) -> None:
+    """Take the default for a show prompt: muck, or don't show (B.18)."""
+    draft.emit(ev.HandMucked(seat))
+    _end_if_answered(draft)
+
+
+def _end_if_answered(draft: Draft) -> None:
+    if not draft.state.running.prompts:
+        end_hand(draft)
+
+
+def end_hand(draft: Draft) -> None:
+    """Record the result of every player dealt in; the referee judges it before a chip moves."""
+    state = draft.state
+    hand = state.running
+    stacks = tuple([ev.SeatStack(p.seat, p.sitting_no, state.at(p.seat).stack) for p in hand.dealt_in])
+    deltas = tuple(
+        [ev.Delta(p.sitting_no, p.account, state.at(p.seat).stack - hand.start[p.seat]) for p in hand.dealt_in]
+    )
+    draft.emit(ev.HandEnded(hand.hand_no, state.from_version, stacks, deltas, hand.rake))
+    go_on_closing(draft)

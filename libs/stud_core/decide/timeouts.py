@@ -1,0 +1,77 @@
+"""Clocks: what happens when they run out, and fresh ones after a fault of ours (B.18; architecture 5 and 9)."""
+
+from __future__ import annotations
+
+from stud_core import commands as cmd
+from stud_core import events as ev
+from stud_core.betting import default_action, is_forced
+from stud_core.commands import Context
+from stud_core.decide import acting, antes, showing
+from stud_core.decide.boundary import RESERVATION_EXPIRED, go_on_closing, release
+from stud_core.decide.draft import Draft
+from stud_core.events import Event
+from stud_core.rejection import Rejection
+from stud_core.state import Phase, Sit, Table
+from stud_core.timers import next_deadline
+
+
+def tick(state: Table, _command: cmd.Tick, ctx: Context) -> list[Event] | Rejection:
+    """Take every timeout that is due; nothing to record when none is."""
+    due = next_deadline(state)
+    if due is None or due > ctx.now_ms:
+        return []
+    draft = Draft(state, ctx)
+    now = ctx.now_ms
+    for sitting in state.sittings.values():
+        if sitting.status is Sit.RESERVED and sitting.expires_at_ms <= now:
+            release(draft, sitting, RESERVATION_EXPIRED)
+    hand = state.hand
+    if hand is not None:
+        if hand.turn_seat and hand.deadline_ms and hand.deadline_ms <= now:
+            _miss_turn(draft, hand.turn_seat)
+        for prompt in hand.prompts:
+            if prompt.deadline_ms and prompt.deadline_ms <= now:
+                _miss_prompt(draft, prompt.seat, hand.phase)
+    go_on_closing(draft)
+    return draft.events
+
+
+def _miss_turn(draft: Draft, seat: int) -> None:
+    """Check if it is free, else fold; the bring-in is posted. He sits out from the next hand on."""
+    hand = draft.state.running
+    reason = ev.OutReason.MISSED_BRING_IN if is_forced(hand, seat) else ev.OutReason.MISSED_ACTION
+    acting.take(draft, seat, default_action(hand.options), hand.turn_id, ev.By.TIMEOUT)
+    _sit_out(draft, seat, reason)
+    acting.go_on(draft, seat)
+
+
+def _miss_prompt(draft: Draft, seat: int, phase: Phase) -> None:
+    """No ante, no cards: he sits out. No answer to a show prompt: not shown, and nothing else."""
+    if phase is Phase.ANTES:
+        draft.emit(ev.AnteMissed(draft.state.running.hand_no, seat))
+        _sit_out(draft, seat, ev.OutReason.MISSED_ANTE)
+        antes.finish(draft)
+    else:
+        showing.close_prompt(draft, seat)
+
+
+def _sit_out(draft: Draft, seat: int, reason: ev.OutReason) -> None:
+    sitting = draft.state.at(seat)
+    if sitting.status is Sit.SEATED and not sitting.sitting_out:
+        draft.emit(ev.SatOut(sitting.sitting_no, seat, reason))
+
+
+def restart_clocks(state: Table, command: cmd.RestartClocks, ctx: Context) -> list[Event] | Rejection:
+    """Give the open turn and each open prompt a fresh full deadline; an outage of ours never folds a player."""
+    hand = state.hand
+    if hand is None:
+        return []
+    draft = Draft(state, ctx)
+    ruleset = state.rules.ruleset
+    if hand.turn_seat and hand.deadline_ms:
+        deadline = draft.deadline(ruleset.action_clock_ms)
+        draft.emit(ev.ClockRestarted(hand.turn_id, None, deadline, command.reason))
+    clock = ruleset.ante_clock_ms if hand.phase is Phase.ANTES else ruleset.show_clock_ms
+    for prompt_id in sorted({prompt.prompt_id for prompt in hand.prompts if prompt.deadline_ms}):
+        draft.emit(ev.ClockRestarted(None, prompt_id, draft.deadline(clock), command.reason))
+    return draft.events

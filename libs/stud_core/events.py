@@ -1,0 +1,482 @@
+"""Facts of a table's log, in the past tense; nothing here can be refused.
+
+Every event holds outcomes (cards, amounts, resulting stacks), never an instruction. Field names equal
+those of ``stud/events/v1/table_events.proto``, which documents units; the codec relies on it. Seats are
+1..8, amounts minor currency units, times milliseconds since the epoch, 0 = no deadline.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import msgspec
+
+from stud_core.ruleset import TableConfig
+
+
+class Verb(IntEnum):
+    """What a player does on a turn. OPEN is opening for the full lower limit instead of the bring-in."""
+
+    FOLD = 1
+    CHECK = 2
+    CALL = 3
+    BRING_IN = 4
+    OPEN = 5
+    COMPLETE = 6
+    BET = 7
+    RAISE = 8
+
+
+class Size(IntEnum):
+    """Declared size of a wager: by the lower or by the higher limit."""
+
+    LOW = 1
+    HIGH = 2
+
+
+class By(IntEnum):
+    """Who or what made the action."""
+
+    PLAYER = 1
+    TIMEOUT = 2
+    PRE_ACTION = 3
+    LEAVING = 4
+
+
+class DealMode(IntEnum):
+    """Where the cards of a deal come from (B.12)."""
+
+    NORMAL = 1
+    RECYCLE = 2
+    COMMUNITY = 3
+
+
+class PromptKind(IntEnum):
+    """Why a player is asked to show: he won uncalled (P42) or lost at showdown (P45)."""
+
+    UNCALLED_WINNER = 1
+    LOSER = 2
+
+
+class OutReason(IntEnum):
+    """Why a player sits out."""
+
+    REQUESTED = 1
+    MISSED_ACTION = 2
+    MISSED_BRING_IN = 3
+    MISSED_ANTE = 4
+    NO_CHIPS = 5
+
+
+class ResolutionChoice(IntEnum):
+    """Whose figures settle a disputed hand."""
+
+    TABLE = 1
+    REFEREE = 2
+    VOID = 3
+
+
+class E(msgspec.Struct, frozen=True, gc=False):
+    """Base of all events; equality is by type and content."""
+
+
+class Option(E, frozen=True, gc=False):
+    """One legal action: ``amount`` chips put in now, ``to`` = the player's total on this street after it."""
+
+    verb: Verb
+    amount: int
+    to: int
+    size: Size | None
+    all_in: bool
+
+
+class DealtIn(E, frozen=True, gc=False):
+    """One player of a hand; ``stack`` is what is left behind after the ante."""
+
+    seat: int
+    sitting_no: int
+    account: str
+    stack: int
+
+
+class UpCard(E, frozen=True, gc=False):
+    seat: int
+    card: int
+
+
+class DownCard(E, frozen=True, gc=False):
+    """A sealed card: ``pos`` is its index in the deck, ``sealed`` opaque bytes only a vault can open."""
+
+    seat: int
+    pos: int
+    sealed: bytes
+
+
+class SeatStack(E, frozen=True, gc=False):
+    seat: int
+    sitting_no: int
+    stack: int
+
+
+class Delta(E, frozen=True, gc=False):
+    """Net result of a hand for one sitting (sum over all + rake = 0)."""
+
+    sitting_no: int
+    account: str
+    delta: int
+
+
+class Share(E, frozen=True, gc=False):
+    """Part of a pot; ``stack`` is the winner's stack after it."""
+
+    seat: int
+    amount: int
+    stack: int
+
+
+class Refund(E, frozen=True, gc=False):
+    """A contribution given back; ``stack`` is the stack after it."""
+
+    seat: int
+    amount: int
+    stack: int
+
+
+class TableOpened(E, frozen=True, gc=False):
+    config: TableConfig
+
+
+class BuyInRequested(E, frozen=True, gc=False):
+    currency: str
+    stacked: bool
+    sitting_no: int
+    seat: int
+    account: str
+    amount: int
+    expires_at_ms: int
+    auto_post: bool
+    muck_losing: bool
+
+
+class PlayerSeated(E, frozen=True, gc=False):
+    sitting_no: int
+    seat: int
+    stack: int
+
+
+class SeatReleased(E, frozen=True, gc=False):
+    """A reservation ended without a seat: ``reason`` is a refusal reason's name."""
+
+    sitting_no: int
+    seat: int
+    reason: str
+
+
+class TopUpRequested(E, frozen=True, gc=False):
+    currency: str
+    stacked: bool
+    sitting_no: int
+    top_up_no: int
+    account: str
+    amount: int
+
+
+class TopUpPending(E, frozen=True, gc=False):
+    sitting_no: int
+    top_up_no: int
+    amount: int
+    pending: int
+
+
+class TopUpRefused(E, frozen=True, gc=False):
+    sitting_no: int
+    top_up_no: int
+    reason: str
+
+
+class ChipsAdded(E, frozen=True, gc=False):
+    sitting_no: int
+    seat: int
+    amount: int
+    pending: int
+    stack: int
+
+
+class SatOut(E, frozen=True, gc=False):
+    sitting_no: int
+    seat: int
+    reason: OutReason
+
+
+class SatIn(E, frozen=True, gc=False):
+    sitting_no: int
+    seat: int
+
+
+class PreferencesSet(E, frozen=True, gc=False):
+    sitting_no: int
+    seat: int
+    auto_post: bool
+    muck_losing: bool
+
+
+class LeaveRequested(E, frozen=True, gc=False):
+    sitting_no: int
+    seat: int
+
+
+class CashOutRequested(E, frozen=True, gc=False):
+    """``claim`` is absent when the sitting never sat (the wallet then pays what its escrow holds)."""
+
+    currency: str
+    sitting_no: int
+    account: str
+    claim: int | None
+    after_hand: int
+
+
+class PlayerLeft(E, frozen=True, gc=False):
+    sitting_no: int
+    paid: int
+
+
+class CashOutHeld(E, frozen=True, gc=False):
+    sitting_no: int
+    reason: str
+
+
+class DeckReady(E, frozen=True, gc=False):
+    hand_no: int
+    commitment: bytes
+
+
+class AntesOpened(E, frozen=True, gc=False):
+    """``prompted`` seats must answer until ``deadline_ms``; ``posting`` seats post by themselves."""
+
+    hand_no: int
+    prompt_id: int
+    deadline_ms: int
+    prompted: tuple[int, ...]
+    posting: tuple[int, ...]
+
+
+class AntePosted(E, frozen=True, gc=False):
+    hand_no: int
+    seat: int
+    amount: int
+    all_in: bool
+    stack: int
+
+
+class AnteMissed(E, frozen=True, gc=False):
+    hand_no: int
+    seat: int
+
+
+class AntesReturned(E, frozen=True, gc=False):
+    hand_no: int
+    refunds: tuple[Refund, ...]
+    reason: str
+
+
+class HandStarted(E, frozen=True, gc=False):
+    """``button`` is 0 with a fixed dealer; ``dealt_in`` stands in deal order."""
+
+    hand_no: int
+    rules_version: int
+    build: str
+    button: int
+    dealt_in: tuple[DealtIn, ...]
+
+
+class DealRequested(E, frozen=True, gc=False):
+    hand_no: int
+    deal_no: int
+    street: int
+    mode: DealMode
+    burn: bool
+    targets: tuple[int, ...]
+
+
+class CardsDealt(E, frozen=True, gc=False):
+    """``root`` (deck Merkle root) comes with deal 1 only."""
+
+    hand_no: int
+    deal_no: int
+    street: int
+    up: tuple[UpCard, ...]
+    down: tuple[DownCard, ...]
+    community: int | None
+    root: bytes | None
+
+
+class TurnStarted(E, frozen=True, gc=False):
+    """``turn_id`` is the version of the commit that gives the turn."""
+
+    turn_id: int
+    seat: int
+    to_call: int
+    deadline_ms: int
+    options: tuple[Option, ...]
+
+
+class ClockRestarted(E, frozen=True, gc=False):
+    """A fresh full deadline for an open turn or prompt after a fault of ours; exactly one id is set."""
+
+    turn_id: int | None
+    prompt_id: int | None
+    deadline_ms: int
+    reason: str
+
+
+class ActionTaken(E, frozen=True, gc=False):
+    """``counts``: a full wager, one step towards the cap, reopens the betting (B.7, B.8)."""
+
+    turn_id: int
+    seat: int
+    verb: Verb
+    amount: int
+    to: int
+    size: Size | None
+    all_in: bool
+    counts: bool
+    stack: int
+    by: By
+
+
+class UncalledReturned(E, frozen=True, gc=False):
+    seat: int
+    amount: int
+    stack: int
+
+
+class ShowPrompted(E, frozen=True, gc=False):
+    prompt_id: int
+    seat: int
+    kind: PromptKind
+    deadline_ms: int
+
+
+class HandShown(E, frozen=True, gc=False):
+    """``cards`` are the down cards; ``rank`` 1 (royal flush) … 7462, 0 when nothing was ranked."""
+
+    seat: int
+    cards: tuple[int, ...]
+    rank: int
+
+
+class HandMucked(E, frozen=True, gc=False):
+    seat: int
+
+
+class PotAwarded(E, frozen=True, gc=False):
+    """``pot_no`` 0 is the main pot; ``amount`` includes ``rake``."""
+
+    pot_no: int
+    amount: int
+    rake: int
+    shares: tuple[Share, ...]
+
+
+class HandEnded(E, frozen=True, gc=False):
+    """``from_version``: the version after the previous HandEnded/HandVoided, so that ranges tile the log."""
+
+    hand_no: int
+    from_version: int
+    stacks: tuple[SeatStack, ...]
+    deltas: tuple[Delta, ...]
+    rake: int
+
+
+class HandVoided(E, frozen=True, gc=False):
+    hand_no: int
+    from_version: int
+    refunds: tuple[Refund, ...]
+    reason: str
+    operator: str
+
+
+class TableHandVerified(E, frozen=True, gc=False):
+    """The verdict as this table read it; opens the gate for the next hand (architecture R4)."""
+
+    hand_no: int
+    verdict_version: int
+
+
+class TableHandDisputed(E, frozen=True, gc=False):
+    hand_no: int
+    verdict_version: int
+    findings: tuple[str, ...]
+
+
+class TableHandResolved(E, frozen=True, gc=False):
+    hand_no: int
+    verdict_version: int
+    choice: ResolutionChoice
+    stacks: tuple[SeatStack, ...]
+
+
+class TablePaused(E, frozen=True, gc=False):
+    reason: str
+    operator: str
+
+
+class TableResumed(E, frozen=True, gc=False):
+    operator: str
+
+
+class TableDraining(E, frozen=True, gc=False):
+    operator: str
+
+
+class TableClosing(E, frozen=True, gc=False):
+    operator: str
+
+
+class TableClosed(E, frozen=True, gc=False):
+    pass
+
+
+Event = (
+    TableOpened
+    | BuyInRequested
+    | PlayerSeated
+    | SeatReleased
+    | TopUpRequested
+    | TopUpPending
+    | TopUpRefused
+    | ChipsAdded
+    | SatOut
+    | SatIn
+    | PreferencesSet
+    | LeaveRequested
+    | CashOutRequested
+    | PlayerLeft
+    | CashOutHeld
+    | DeckReady
+    | AntesOpened
+    | AntePosted
+    | AnteMissed
+    | AntesReturned
+    | HandStarted
+    | DealRequested
+    | CardsDealt
+    | TurnStarted
+    | ClockRestarted
+    | ActionTaken
+    | UncalledReturned
+    | ShowPrompted
+    | HandShown
+    | HandMucked
+    | PotAwarded
+    | HandEnded
+    | HandVoided
+    | TableHandVerified
+    | TableHandDisputed
+    | TableHandResolved
+    | TablePaused
+    | TableResumed
+    | TableDraining
+    | TableClosing
+    | TableClosed
+)

@@ -1,0 +1,64 @@
+"""Showing, pots, and the end of a hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from stud_core import events as ev
+from stud_core.evolve.hand import drop_prompt
+from stud_core.evolve.stacks import set_stack
+from stud_core.state import Phase, Prompt, Table
+
+
+def _show_prompted(state: Table, event: ev.ShowPrompted) -> None:
+    hand = state.running
+    hand.phase = Phase.SHOW_PROMPTS
+    hand.prompts += (Prompt(event.prompt_id, event.seat, event.deadline_ms, event.kind),)
+
+
+def _hand_shown(state: Table, event: ev.HandShown) -> None:
+    hand = state.running
+    hand.shown = hand.shown.copy()
+    hand.shown[event.seat] = event.cards
+    drop_prompt(hand, event.seat)
+
+
+def _hand_mucked(state: Table, event: ev.HandMucked) -> None:
+    drop_prompt(state.running, event.seat)
+
+
+def _pot_awarded(state: Table, event: ev.PotAwarded) -> None:
+    hand = state.running
+    hand.awarded += event.amount
+    hand.rake += event.rake
+    for share in event.shares:
+        set_stack(state, share.seat, share.stack)
+
+
+def _hand_ended(state: Table, event: ev.HandEnded) -> None:
+    state.rake_taken += event.rake
+    _close(state, event.hand_no)
+
+
+def _hand_voided(state: Table, event: ev.HandVoided) -> None:
+    for refund in event.refunds:
+        set_stack(state, refund.seat, refund.stack)
+    _close(state, event.hand_no)
+
+
+def _close(state: Table, hand_no: int) -> None:
+    state.hand = None
+    state.ended_hand = hand_no
+    state.ended_at_version = state.version
+    state.from_version = state.version + 1
+
+
+APPLY: Final[dict[type, Callable[[Table, Any], None]]] = {
+    ev.ShowPrompted: _show_prompted,
+    ev.HandShown: _hand_shown,
+    ev.HandMucked: _hand_mucked,
+    ev.PotAwarded: _pot_awarded,
+    ev.HandEnded: _hand_ended,
+    ev.HandVoided: _hand_voided,
+}

@@ -1,0 +1,136 @@
+"""A hand from its antes to the cards of each street."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from stud_core import events as ev
+from stud_core.betting import first_to_act, open_pairs, starts_uncapped
+from stud_core.evolve.stacks import own, set_stack
+from stud_core.river import RIVER
+from stud_core.ruleset import OpenPair
+from stud_core.state import Hand, Phase, Prompt, Table
+
+
+def _deck_ready(state: Table, event: ev.DeckReady) -> None:
+    state.deck_hand_no = event.hand_no
+    state.commitment = event.commitment
+
+
+def _antes_opened(state: Table, event: ev.AntesOpened) -> None:
+    hand = Hand(hand_no=event.hand_no, phase=Phase.ANTES, from_version=state.from_version)
+    hand.prompts = tuple([Prompt(event.prompt_id, seat, event.deadline_ms) for seat in event.prompted])
+    seats = sorted(event.prompted + event.posting)
+    for seat in seats:
+        hand.start[seat] = state.at(seat).stack
+    state.hand = hand
+    state.hand_start_stacks = tuple([(state.seats[seat], hand.start[seat]) for seat in seats])
+
+
+def _ante_posted(state: Table, event: ev.AntePosted) -> None:
+    hand = state.running
+    seat = event.seat
+    hand.live[seat] = True
+    hand.all_in[seat] = event.all_in
+    hand.paid[seat] = event.amount
+    drop_prompt(hand, seat)
+    set_stack(state, seat, event.stack)
+
+
+def _ante_missed(state: Table, event: ev.AnteMissed) -> None:
+    drop_prompt(state.running, event.seat)
+
+
+def _antes_returned(state: Table, event: ev.AntesReturned) -> None:
+    for refund in event.refunds:
+        set_stack(state, refund.seat, refund.stack)
+    state.hand = None
+    state.hand_start_stacks = ()
+
+
+def _hand_started(state: Table, event: ev.HandStarted) -> None:
+    hand = state.running
+    hand.phase = Phase.DEALING
+    hand.button = event.button
+    hand.dealt_in = event.dealt_in
+    hand.order = tuple([player.seat for player in event.dealt_in])
+    for player in event.dealt_in:
+        own(state, player.sitting_no).last_hand = event.hand_no
+    state.hand_no = event.hand_no
+    state.button = event.button or state.button
+    state.hand_start_stacks = tuple([(p.sitting_no, hand.start[p.seat]) for p in event.dealt_in])
+
+
+def _deal_requested(state: Table, event: ev.DealRequested) -> None:
+    """The round before is over: its bets are collected."""
+    hand = state.running
+    hand.phase = Phase.DEALING
+    hand.deal = event
+    hand.deal_no = event.deal_no
+    hand.bet = [0] * 9
+    hand.level = 0
+    _no_turn(hand)
+
+
+def _cards_dealt(state: Table, event: ev.CardsDealt) -> None:
+    hand = state.running
+    hand.deal = None
+    hand.street = event.street
+    hand.phase = Phase.SHOWDOWN if event.street == RIVER else Phase.BETTING
+    if event.up:
+        up = hand.up.copy()
+        for card in event.up:
+            up[card.seat] += (card.card,)
+        hand.up = up
+    if event.down:
+        down = hand.down.copy()
+        for box in event.down:
+            down[box.seat] += (box,)
+        hand.down = down
+    if event.community is not None:
+        hand.community = event.community
+    hand.counts += (len(event.up or event.down),)
+    _open_round(state, hand)
+
+
+def _open_round(state: Table, hand: Hand) -> None:
+    config = state.rules
+    ruleset = config.ruleset
+    hand.acted = [False] * 9
+    hand.full_level = config.bring_in if hand.street == 3 else 0
+    hand.wagers = 0
+    hand.locked = False
+    hand.aggressor = 0
+    hand.pair_holders = ()
+    if hand.street == 4 and ruleset.open_pair is not OpenPair.OFF:
+        hand.pair_holders = open_pairs(hand)
+    hand.pair_option = bool(hand.pair_holders)
+    hand.uncapped = starts_uncapped(hand, ruleset)
+    hand.first = first_to_act(hand, ruleset)
+    _no_turn(hand)
+
+
+def _no_turn(hand: Hand) -> None:
+    hand.turn_seat = 0
+    hand.to_call = 0
+    hand.deadline_ms = 0
+    hand.options = ()
+
+
+def drop_prompt(hand: Hand, seat: int) -> None:
+    """Close the seat's open prompt, if there is one."""
+    if hand.prompts:
+        hand.prompts = tuple([prompt for prompt in hand.prompts if prompt.seat != seat])
+
+
+APPLY: Final[dict[type, Callable[[Table, Any], None]]] = {
+    ev.DeckReady: _deck_ready,
+    ev.AntesOpened: _antes_opened,
+    ev.AntePosted: _ante_posted,
+    ev.AnteMissed: _ante_missed,
+    ev.AntesReturned: _antes_returned,
+    ev.HandStarted: _hand_started,
+    ev.DealRequested: _deal_requested,
+    ev.CardsDealt: _cards_dealt,
+}

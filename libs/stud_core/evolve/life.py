@@ -1,0 +1,69 @@
+"""A table's life: opening, pauses, verdicts, draining, closing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from stud_core import events as ev
+from stud_core.evolve.stacks import own
+from stud_core.state import DISPUTED, Life, Table
+
+
+def _table_opened(state: Table, event: ev.TableOpened) -> None:
+    state.config = event.config
+
+
+def _hand_verified(state: Table, event: ev.TableHandVerified) -> None:
+    state.verified_hand = event.hand_no
+
+
+def _hand_disputed(state: Table, event: ev.TableHandDisputed) -> None:
+    state.disputed_hand = event.hand_no
+
+
+def _hand_resolved(state: Table, event: ev.TableHandResolved) -> None:
+    """Stacks follow the decision; what they differ by in sum was rake, or is no longer."""
+    for entry in event.stacks:
+        sitting = own(state, entry.sitting_no)
+        state.rake_taken += sitting.stack - entry.stack
+        sitting.stack = entry.stack
+    state.verified_hand = event.hand_no
+    state.disputed_hand = 0
+    if state.paused == DISPUTED:
+        state.paused = ""
+
+
+def _paused(state: Table, event: ev.TablePaused) -> None:
+    state.paused = event.reason
+
+
+def _resumed(state: Table, _event: ev.TableResumed) -> None:
+    state.paused = ""
+    if state.life is Life.DRAINING:
+        state.life = Life.OPEN
+
+
+def _draining(state: Table, _event: ev.TableDraining) -> None:
+    state.life = Life.DRAINING
+
+
+def _closing(state: Table, _event: ev.TableClosing) -> None:
+    state.life = Life.CLOSING
+
+
+def _closed(state: Table, _event: ev.TableClosed) -> None:
+    state.life = Life.CLOSED
+
+
+APPLY: Final[dict[type, Callable[[Table, Any], None]]] = {
+    ev.TableOpened: _table_opened,
+    ev.TableHandVerified: _hand_verified,
+    ev.TableHandDisputed: _hand_disputed,
+    ev.TableHandResolved: _hand_resolved,
+    ev.TablePaused: _paused,
+    ev.TableResumed: _resumed,
+    ev.TableDraining: _draining,
+    ev.TableClosing: _closing,
+    ev.TableClosed: _closed,
+}

@@ -1,0 +1,136 @@
+"""Sittings: reservation, chips, presence, leaving."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from stud_core import events as ev
+from stud_core.evolve.stacks import own
+from stud_core.state import Sit, Sitting, Table
+
+
+def _buy_in_requested(state: Table, event: ev.BuyInRequested) -> None:
+    state.sittings[event.sitting_no] = Sitting(
+        sitting_no=event.sitting_no,
+        seat=event.seat,
+        account=event.account,
+        status=Sit.RESERVED,
+        stack=0,
+        buy_in=event.amount,
+        expires_at_ms=event.expires_at_ms,
+        auto_post=event.auto_post,
+        muck_losing=event.muck_losing,
+    )
+    state.seats[event.seat] = event.sitting_no
+    state.next_sitting_no = event.sitting_no + 1
+
+
+def _player_seated(state: Table, event: ev.PlayerSeated) -> None:
+    sitting = own(state, event.sitting_no)
+    sitting.status = Sit.SEATED
+    sitting.stack = event.stack
+    sitting.bought_in = event.stack
+    sitting.expires_at_ms = 0
+    state.paid_in += event.stack
+
+
+def _seat_released(state: Table, event: ev.SeatReleased) -> None:
+    """The sitting is final here, unless a CashOutRequested follows: then the wallet's answer ends it."""
+    del state.sittings[event.sitting_no]
+    state.seats[event.seat] = 0
+
+
+def _cash_out_requested(state: Table, event: ev.CashOutRequested) -> None:
+    if event.claim is None:  # released before it sat; what its escrow holds will be paid
+        state.sittings[event.sitting_no] = Sitting(
+            sitting_no=event.sitting_no,
+            seat=0,
+            account=event.account,
+            status=Sit.CASHING_OUT,
+            stack=0,
+            buy_in=0,
+            expires_at_ms=0,
+            auto_post=False,
+            muck_losing=False,
+        )
+        return
+    sitting = own(state, event.sitting_no)
+    sitting.status = Sit.CASHING_OUT
+    sitting.claim = event.claim
+    state.seats[sitting.seat] = 0
+
+
+def _player_left(state: Table, event: ev.PlayerLeft) -> None:
+    """What was paid may differ from the stack when operators corrected it: the difference came from outside."""
+    sitting = state.sittings.pop(event.sitting_no)
+    state.paid_in += event.paid - sitting.stack - sitting.pending
+    state.paid_out += event.paid
+
+
+def _cash_out_held(state: Table, event: ev.CashOutHeld) -> None:
+    own(state, event.sitting_no).status = Sit.HELD
+
+
+def _leave_requested(state: Table, event: ev.LeaveRequested) -> None:
+    own(state, event.sitting_no).status = Sit.LEAVING
+
+
+def _top_up_requested(state: Table, event: ev.TopUpRequested) -> None:
+    sitting = own(state, event.sitting_no)
+    sitting.top_up_no = event.top_up_no
+    sitting.top_up_open = event.amount
+
+
+def _top_up_pending(state: Table, event: ev.TopUpPending) -> None:
+    sitting = own(state, event.sitting_no)
+    sitting.top_up_open = 0
+    sitting.pending = event.pending
+    sitting.bought_in += event.amount
+    state.paid_in += event.amount
+
+
+def _top_up_refused(state: Table, event: ev.TopUpRefused) -> None:
+    own(state, event.sitting_no).top_up_open = 0
+
+
+def _chips_added(state: Table, event: ev.ChipsAdded) -> None:
+    sitting = own(state, event.sitting_no)
+    sitting.pending = event.pending
+    sitting.stack = event.stack
+
+
+def _sat_out(state: Table, event: ev.SatOut) -> None:
+    sitting = own(state, event.sitting_no)
+    sitting.sitting_out = True
+    sitting.out_reason = event.reason
+
+
+def _sat_in(state: Table, event: ev.SatIn) -> None:
+    sitting = own(state, event.sitting_no)
+    sitting.sitting_out = False
+    sitting.out_reason = None
+
+
+def _preferences_set(state: Table, event: ev.PreferencesSet) -> None:
+    sitting = own(state, event.sitting_no)
+    sitting.auto_post = event.auto_post
+    sitting.muck_losing = event.muck_losing
+
+
+APPLY: Final[dict[type, Callable[[Table, Any], None]]] = {
+    ev.BuyInRequested: _buy_in_requested,
+    ev.PlayerSeated: _player_seated,
+    ev.SeatReleased: _seat_released,
+    ev.CashOutRequested: _cash_out_requested,
+    ev.PlayerLeft: _player_left,
+    ev.CashOutHeld: _cash_out_held,
+    ev.LeaveRequested: _leave_requested,
+    ev.TopUpRequested: _top_up_requested,
+    ev.TopUpPending: _top_up_pending,
+    ev.TopUpRefused: _top_up_refused,
+    ev.ChipsAdded: _chips_added,
+    ev.SatOut: _sat_out,
+    ev.SatIn: _sat_in,
+    ev.PreferencesSet: _preferences_set,
+}

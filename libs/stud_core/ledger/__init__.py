@@ -1,0 +1,1 @@
+"""The functional core of the double-entry ledger."""

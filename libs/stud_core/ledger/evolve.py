@@ -1,0 +1,111 @@
+"""Folding a ledger. In place: a ledger holds every account there is, and only its one writer has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from stud_core.ledger import events as ev
+from stud_core.ledger.names import player
+from stud_core.ledger.postings import postings_of
+from stud_core.ledger.state import Booked, Ledger, SittingBook, SittingLife
+
+
+def evolve(state: Ledger, events: Sequence[Any], version: int) -> None:
+    """Fold one commit into ``state``."""
+    for event in events:
+        for line in postings_of(event):
+            state.balances[line.account] += line.amount
+        note = _NOTES.get(type(event))
+        if note is not None:
+            note(state, event, version)
+    state.version = version
+
+
+def fold(commits: Iterable[tuple[int, Sequence[Any]]]) -> Ledger:
+    """Rebuild a ledger from (version, events) pairs."""
+    state = Ledger()
+    for version, events in commits:
+        evolve(state, events, version)
+    return state
+
+
+def _opened(state: Ledger, event: ev.AccountOpened, _: int) -> None:
+    state.accounts.add(event.account)
+
+
+def _booked(state: Ledger, event: ev.Deposited | ev.Withdrawn, version: int) -> None:
+    content = (type(event).__name__, event.amount, event.reference)
+    balance = state.balance(player(event.account))
+    state.booked[event.account, event.request_id] = Booked(content, version, balance)
+
+
+def _funded(state: Ledger, event: ev.BuyInFunded, _: int) -> None:
+    state.sittings[event.table, event.sitting_no] = SittingBook(event.account, SittingLife.OPEN)
+
+
+def _declined(state: Ledger, event: ev.BuyInDeclined, _: int) -> None:
+    state.sittings[event.table, event.sitting_no] = SittingBook(event.account, SittingLife.DECLINED)
+
+
+def _topped_up(state: Ledger, event: ev.TopUpFunded | ev.TopUpDeclined, _: int) -> None:
+    state.sittings[event.table, event.sitting_no].top_up_no = event.top_up_no
+
+
+def _settled(state: Ledger, event: ev.HandSettled, _: int) -> None:
+    state.settled[event.table] = event.hand_no
+    state.blocked.pop(event.table, None)
+
+
+def _settlement_blocked(state: Ledger, event: ev.SettlementBlocked, _: int) -> None:
+    state.blocked[event.table] = event.hand_no
+
+
+def _cashed_out(state: Ledger, event: ev.CashedOut, _: int) -> None:
+    known = state.sittings.get((event.table, event.sitting_no))
+    if known is None:
+        known = state.sittings[event.table, event.sitting_no] = SittingBook(event.account, SittingLife.CLOSED)
+    known.life = SittingLife.CLOSED
+
+
+def _cash_out_blocked(state: Ledger, event: ev.CashOutBlocked, _: int) -> None:
+    known = state.sittings.get((event.table, event.sitting_no))
+    if known is None:
+        known = state.sittings[event.table, event.sitting_no] = SittingBook(event.account, SittingLife.BLOCKED)
+    known.life = SittingLife.BLOCKED
+    known.claim = event.claim
+
+
+def _frozen(state: Ledger, event: ev.AccountFrozen, _: int) -> None:
+    state.frozen.add(event.account)
+
+
+def _unfrozen(state: Ledger, event: ev.AccountUnfrozen, _: int) -> None:
+    state.frozen.discard(event.account)
+
+
+def _proposed(state: Ledger, event: ev.AdjustmentProposed, _: int) -> None:
+    state.proposals[event.proposal_id] = event
+
+
+def _adjusted(state: Ledger, event: ev.Adjusted, _: int) -> None:
+    state.proposals.pop(event.proposal_id, None)
+
+
+_NOTES: Final[Mapping[type, Callable[[Ledger, Any, int], None]]] = {
+    ev.AccountOpened: _opened,
+    ev.Deposited: _booked,
+    ev.Withdrawn: _booked,
+    ev.BuyInFunded: _funded,
+    ev.BuyInDeclined: _declined,
+    ev.TopUpFunded: _topped_up,
+    ev.TopUpDeclined: _topped_up,
+    ev.HandSettled: _settled,
+    ev.SettlementBlocked: _settlement_blocked,
+    ev.CashedOut: _cashed_out,
+    ev.CashOutBlocked: _cash_out_blocked,
+    ev.AccountFrozen: _frozen,
+    ev.AccountUnfrozen: _unfrozen,
+    ev.AdjustmentProposed: _proposed,
+    ev.Adjusted: _adjusted,
+}

@@ -1,0 +1,49 @@
+"""The double entry behind each fact: lines that sum to zero. Everything about balances is derived from these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from stud_core.ledger import events as ev
+from stud_core.ledger.events import Posting
+from stud_core.ledger.names import CASHIER, RAKE, escrow, player
+
+Lines = tuple[Posting, ...]
+
+
+def move(source: str, target: str, amount: int) -> Lines:
+    """Return the two lines that move ``amount`` minor units; none for 0."""
+    return (Posting(source, -amount), Posting(target, amount)) if amount else ()
+
+
+def _settled(event: ev.HandSettled) -> Lines:
+    lines = [Posting(escrow(event.table, p.sitting_no), p.delta) for p in event.postings if p.delta]
+    if event.rake:
+        lines.append(Posting(RAKE, event.rake))
+    return tuple(lines)
+
+
+def _funded(event: ev.BuyInFunded | ev.TopUpFunded) -> Lines:
+    return move(player(event.account), escrow(event.table, event.sitting_no), event.amount)
+
+
+def _cashed_out(event: ev.CashedOut) -> Lines:
+    return move(escrow(event.table, event.sitting_no), player(event.account), event.amount)
+
+
+_LINES: Final[Mapping[type, Callable[[Any], Lines]]] = {
+    ev.Deposited: lambda e: move(CASHIER, player(e.account), e.amount),
+    ev.Withdrawn: lambda e: move(player(e.account), CASHIER, e.amount),
+    ev.BuyInFunded: _funded,
+    ev.TopUpFunded: _funded,
+    ev.HandSettled: _settled,
+    ev.CashedOut: _cashed_out,
+    ev.Adjusted: lambda e: e.postings,
+}
+
+
+def postings_of(event: object) -> Lines:
+    """Return the lines of a ledger event; none for one that moves nothing."""
+    lines = _LINES.get(type(event))
+    return () if lines is None else lines(event)

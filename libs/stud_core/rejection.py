@@ -1,0 +1,60 @@
+"""Refusals: a stable reason, the rule it rests on, and what would have been right.
+
+The names of :class:`Reason` are those of ``stud/errors/v1/reasons.proto``, the error catalogue.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from stud_core.events import Option
+
+
+class Reason(StrEnum):
+    """Why a table command is refused."""
+
+    TABLE_NOT_OPEN = "TABLE_NOT_OPEN"
+    TABLE_EXISTS = "TABLE_EXISTS"
+    TABLE_PAUSED = "TABLE_PAUSED"
+    TABLE_NOT_PAUSED = "TABLE_NOT_PAUSED"
+    INVALID_RULESET = "INVALID_RULESET"
+    INVALID_TABLE = "INVALID_TABLE"
+    SEAT_TAKEN = "SEAT_TAKEN"
+    SEAT_OUT_OF_RANGE = "SEAT_OUT_OF_RANGE"
+    TABLE_FULL = "TABLE_FULL"
+    ALREADY_SEATED = "ALREADY_SEATED"
+    NOT_SEATED = "NOT_SEATED"
+    BUY_IN_TOO_SMALL = "BUY_IN_TOO_SMALL"
+    BUY_IN_TOO_LARGE = "BUY_IN_TOO_LARGE"
+    TOP_UP_OUT_OF_LIMITS = "TOP_UP_OUT_OF_LIMITS"
+    TOP_UP_OPEN = "TOP_UP_OPEN"
+    LEAVING = "LEAVING"
+    ALREADY_SITTING_OUT = "ALREADY_SITTING_OUT"
+    NOT_SITTING_OUT = "NOT_SITTING_OUT"
+    NO_CHIPS = "NO_CHIPS"
+    NO_HAND = "NO_HAND"
+    HAND_NOT_STARTABLE = "HAND_NOT_STARTABLE"
+    NOT_YOUR_TURN = "NOT_YOUR_TURN"
+    STALE_TURN = "STALE_TURN"
+    ILLEGAL_ACTION = "ILLEGAL_ACTION"
+    DEADLINE_PASSED = "DEADLINE_PASSED"
+    NO_PROMPT = "NO_PROMPT"
+    STALE_PROMPT = "STALE_PROMPT"
+    UNEXPECTED_CARDS = "UNEXPECTED_CARDS"
+    UNKNOWN_SITTING = "UNKNOWN_SITTING"
+    ALREADY_DONE = "ALREADY_DONE"
+    HAND_ALREADY_ENDED = "HAND_ALREADY_ENDED"
+
+
+class Rejection(msgspec.Struct, frozen=True):
+    """A refused command; nothing has changed. ``rule`` is e.g. ``"P56"``, ``"W18"``, ``"B.8"`` or empty.
+
+    ``text`` is for people and may change; ``legal`` lists the actions that would have been accepted.
+    """
+
+    reason: Reason
+    text: str
+    rule: str = ""
+    legal: tuple[Option, ...] = ()

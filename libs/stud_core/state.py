@@ -1,0 +1,195 @@
+"""What a table is, folded from its log.
+
+Seats index lists of length 9 (index 0 unused). A state is never changed after ``evolve`` returned it:
+``evolve`` works on a copy. Down cards are sealed boxes; nothing here can open them.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import msgspec
+
+from stud_core.events import DealRequested, DealtIn, DownCard, Option, OutReason, PromptKind
+from stud_core.pots import Pot, build_pots
+from stud_core.ruleset import TableConfig
+
+
+class Life(IntEnum):
+    """A table's life (architecture 5, Table life)."""
+
+    OPEN = 1
+    DRAINING = 2
+    CLOSING = 3
+    CLOSED = 4
+
+
+class Sit(IntEnum):
+    """A sitting's life; it is removed from the state when final."""
+
+    RESERVED = 1
+    SEATED = 2
+    LEAVING = 3
+    CASHING_OUT = 4
+    HELD = 5
+
+
+DISPUTED = "HAND_DISPUTED"
+"""Reason of a pause that a disputed hand caused, and that its resolution ends."""
+
+
+class Phase(IntEnum):
+    """What the running hand waits for."""
+
+    ANTES = 1
+    DEALING = 2
+    BETTING = 3
+    SHOWDOWN = 4  # only inside a commit: the shell must follow with a Showdown command
+    SHOW_PROMPTS = 5
+
+
+class Sitting(msgspec.Struct):
+    """One account at one seat, from reservation to cash-out.
+
+    ``pending`` is funded but not playable; ``top_up_no`` counts requests, ``top_up_open`` is the amount of
+    the one awaiting the wallet (0 none); ``last_hand`` the last hand dealt in (0 none). A RESERVED sitting
+    holds its seat; a CASHING_OUT or HELD one has already freed it (``seat`` is then history).
+    """
+
+    sitting_no: int
+    seat: int
+    account: str
+    status: Sit
+    stack: int
+    buy_in: int
+    expires_at_ms: int
+    auto_post: bool
+    muck_losing: bool
+    sitting_out: bool = False
+    out_reason: OutReason | None = None
+    pending: int = 0
+    top_up_no: int = 0
+    top_up_open: int = 0
+    last_hand: int = 0
+    bought_in: int = 0
+    claim: int | None = None
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """An open question to one seat; ``kind`` None is an ante prompt."""
+
+    prompt_id: int
+    seat: int
+    deadline_ms: int
+    kind: PromptKind | None = None
+
+
+class Hand(msgspec.Struct):
+    """The running hand. ``order`` is deal order; lists are by seat.
+
+    ``bet`` is this street's total, ``paid`` the whole hand's (ante included, uncalled returned) and
+    ``awarded`` what the pots have paid out of it, rake included. While antes are collected ``live`` says
+    who has posted. ``acted`` means: since the last full wager, so he may no longer raise (B.8).
+    ``full_level`` is the level of the last full wager; until there is one it is the bring-in on third
+    street and 0 later. ``first`` is who acts first or, where nobody can bet, who would have.
+    """
+
+    hand_no: int
+    phase: Phase
+    from_version: int
+    street: int = 0
+    deal_no: int = 0
+    button: int = 0
+    order: tuple[int, ...] = ()
+    dealt_in: tuple[DealtIn, ...] = ()
+    live: list[bool] = msgspec.field(default_factory=lambda: [False] * 9)
+    all_in: list[bool] = msgspec.field(default_factory=lambda: [False] * 9)
+    acted: list[bool] = msgspec.field(default_factory=lambda: [False] * 9)
+    bet: list[int] = msgspec.field(default_factory=lambda: [0] * 9)
+    paid: list[int] = msgspec.field(default_factory=lambda: [0] * 9)
+    start: list[int] = msgspec.field(default_factory=lambda: [0] * 9)
+    up: list[tuple[int, ...]] = msgspec.field(default_factory=lambda: [()] * 9)
+    down: list[tuple[DownCard, ...]] = msgspec.field(default_factory=lambda: [()] * 9)
+    shown: list[tuple[int, ...]] = msgspec.field(default_factory=lambda: [()] * 9)
+    community: int | None = None
+    counts: tuple[int, ...] = ()  # players dealt a card on third, fourth … street
+    deal: DealRequested | None = None  # the open request, until its cards come
+    # betting round
+    level: int = 0
+    full_level: int = 0
+    wagers: int = 0
+    locked: bool = False
+    pair_option: bool = False
+    pair_holders: tuple[int, ...] = ()
+    uncapped: bool = False
+    first: int = 0  # who acts first on this street
+    aggressor: int = 0  # last to bet, complete or raise on this street
+    turn_id: int = 0
+    turn_seat: int = 0
+    to_call: int = 0
+    deadline_ms: int = 0
+    options: tuple[Option, ...] = ()
+    prompts: tuple[Prompt, ...] = ()
+    awarded: int = 0
+    rake: int = 0
+
+    @property
+    def pots(self) -> tuple[Pot, ...]:
+        """The pots as they would be if this round ended now, main pot first; none once they are paid."""
+        return () if self.awarded else build_pots(self.paid, self.live)
+
+
+class Table(msgspec.Struct):
+    """The whole table. ``version`` is that of the last commit folded in."""
+
+    config: TableConfig | None = None
+    version: int = 0
+    life: Life = Life.OPEN
+    paused: str = ""  # reason, empty when running
+    sittings: dict[int, Sitting] = msgspec.field(default_factory=dict)
+    seats: list[int] = msgspec.field(default_factory=lambda: [0] * 9)  # sitting_no by seat, 0 = free
+    next_sitting_no: int = 1
+    hand: Hand | None = None
+    hand_no: int = 0  # last hand that was started (HandStarted)
+    deck_hand_no: int = 0  # hand for which the deck is ready
+    commitment: bytes = b""
+    button: int = 0
+    from_version: int = 1  # first version of the next hand's range
+    ended_hand: int = 0  # last hand ended or voided
+    verified_hand: int = 0  # last hand with a final verdict
+    disputed_hand: int = 0  # hand in dispute, 0 none
+    ended_at_version: int = 0
+    hand_start_stacks: tuple[tuple[int, int], ...] = ()  # (sitting_no, stack before the last hand)
+    paid_in: int = 0  # bought in and topped up, whole life (conservation)
+    paid_out: int = 0
+    rake_taken: int = 0
+
+    @property
+    def rules(self) -> TableConfig:
+        """The table's configuration; LookupError when it was never opened."""
+        if self.config is None:
+            raise LookupError("this table was never opened")
+        return self.config
+
+    @property
+    def running(self) -> Hand:
+        """The hand being played or anted; LookupError when there is none."""
+        if self.hand is None:
+            raise LookupError("no hand is running")
+        return self.hand
+
+    def at(self, seat: int) -> Sitting:
+        """Who holds an occupied seat."""
+        return self.sittings[self.seats[seat]]
+
+    def of(self, account: str) -> Sitting | None:
+        """The account's sitting that is not final, if any (one per table)."""
+        for sitting in self.sittings.values():
+            if sitting.account == account:
+                return sitting
+        return None
+
+    @property
+    def wants_showdown(self) -> bool:
+        """Whether the shell must follow with a ``Showdown`` command in the same commit."""
+        return self.hand is not None and self.hand.phase is Phase.SHOWDOWN

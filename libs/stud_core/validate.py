@@ -1,0 +1,109 @@
+"""Whether a table may be opened with a configuration: the range of every knob and parameter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from stud_core.presets import half_small_bet
+from stud_core.rejection import Reason
+from stud_core.ruleset import BringInKind, BuyInLimit, Ruleset, TableConfig
+
+TEST_CURRENCY: Final = "XTS"
+"""ISO 4217's code for testing: the only currency of stacked decks, of clocks that never run out, of odd rakes."""
+
+MAX_AMOUNT: Final = 10**12
+MAX_CLOCK_MS: Final = 600_000
+MAX_RATHOLE_MS: Final = 86_400_000
+MAX_RAKE_BPS: Final = 1_000
+ALL_BPS: Final = 10_000
+
+_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_CURRENCY: Final = re.compile(r"[A-Z]{3}")
+
+
+class Problem(msgspec.Struct, frozen=True, gc=False):
+    """One thing that is wrong: INVALID_RULESET or INVALID_TABLE, the field, and a sentence."""
+
+    reason: Reason
+    field: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.text}"
+
+
+def validate_config(config: TableConfig) -> list[Problem]:
+    """Everything that is wrong with a configuration, the ruleset's faults first; empty when it can be opened."""
+    test = config.currency == TEST_CURRENCY
+    return [
+        *(Problem(Reason.INVALID_RULESET, *fault) for fault in _ruleset_faults(config.ruleset, test=test)),
+        *(Problem(Reason.INVALID_TABLE, *fault) for fault in _table_faults(config, test=test)),
+    ]
+
+
+_RANGES: Final = (
+    ("version", 1, 2**31 - 1),
+    ("max_raises", 1, 10),
+    ("river_burn_reserve", 0, 2),
+    ("time_bank_ms", 0, MAX_CLOCK_MS),
+    ("rathole_ms", 0, MAX_RATHOLE_MS),
+    ("seats", 2, 8),
+)
+
+
+def _ruleset_faults(ruleset: Ruleset, *, test: bool) -> Iterator[tuple[str, str]]:
+    if not 1 <= len(ruleset.name) <= 64:
+        yield "name", "has 1 to 64 characters"
+    for field, least, most in _RANGES:
+        if not least <= getattr(ruleset, field) <= most:
+            yield field, f"lies in {least}..{most}"
+    for field in ("action_clock_ms", "ante_clock_ms", "show_clock_ms"):
+        clock = getattr(ruleset, field)
+        if not 0 <= clock <= MAX_CLOCK_MS:
+            yield field, f"lies in 0..{MAX_CLOCK_MS}"
+        elif clock == 0 and not test:
+            yield field, f"0 (no deadline) is for tables in {TEST_CURRENCY}"
+    most = ALL_BPS if test else MAX_RAKE_BPS
+    if not 0 <= ruleset.rake_bps <= most:
+        yield "rake_bps", f"lies in 0..{most}"
+    if ruleset.rake_cap is not None and not 0 <= ruleset.rake_cap <= MAX_AMOUNT:
+        yield "rake_cap", f"lies in 0..{MAX_AMOUNT}"
+    for field in ("min_buy_in", "max_buy_in"):
+        limit: BuyInLimit | None = getattr(ruleset, field)
+        if limit is not None and not _is_limit(limit):
+            yield field, "is an amount or a number of small bets, above 0"
+
+
+def _is_limit(limit: BuyInLimit) -> bool:
+    given = [value for value in (limit.amount, limit.small_bets) if value is not None]
+    return len(given) == 1 and 0 < given[0] <= MAX_AMOUNT
+
+
+def _table_faults(config: TableConfig, *, test: bool) -> Iterator[tuple[str, str]]:
+    ruleset = config.ruleset
+    if not _ID.fullmatch(config.table_id):
+        yield "table_id", "has 1 to 64 letters, digits, dots, dashes or underscores"
+    if len(config.name) > 100:
+        yield "name", "has at most 100 characters"
+    if not _CURRENCY.fullmatch(config.currency):
+        yield "currency", "has three capital letters"
+    if not 2 <= config.small_bet <= MAX_AMOUNT:
+        yield "small_bet", f"lies in 2..{MAX_AMOUNT}"
+    if not config.small_bet <= config.big_bet <= MAX_AMOUNT:
+        yield "big_bet", f"lies between the small bet and {MAX_AMOUNT}"
+    if not 0 <= config.ante <= config.small_bet:
+        yield "ante", "lies between 0 and the small bet"
+    if not 0 < config.bring_in < config.small_bet:
+        yield "bring_in", "is above 0 and below the small bet"
+    elif ruleset.bring_in is BringInKind.HALF_SMALL_BET and config.bring_in != half_small_bet(config.small_bet):
+        yield "bring_in", f"is half the small bet, rounded up: {half_small_bet(config.small_bet)}"
+    if not 0 <= config.hand_pause_ms <= MAX_CLOCK_MS:
+        yield "hand_pause_ms", f"lies in 0..{MAX_CLOCK_MS}"
+    if config.max_buy_in is not None and config.max_buy_in < config.min_buy_in:
+        yield "max_buy_in", f"{config.max_buy_in} is below the minimum of {config.min_buy_in}"
+    if config.stacked and not test:
+        yield "stacked", f"stacked decks are for tables in {TEST_CURRENCY}"

@@ -1,0 +1,97 @@
+"""How commits, feed entries and dead letters look inside a store: field names, entry ids, packing. Pure functions
+over bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+from stud_eventlog.types import HASH_BYTES, ChainBroken, DeadLetter, EventLogError, FeedEntry, StoredCommit
+
+# A log's entry: head hash after it, previous head's hash, commit id, body. The script relies on this order.
+LOG_HASH, LOG_PREV, LOG_ID, LOG_BODY = b"h", b"p", b"c", b"b"
+# A feed's entry: stream, version, index in the outbox, head hash, event.
+FEED_STREAM, FEED_VERSION, FEED_INDEX, FEED_HASH, FEED_EVENT = b"s", b"v", b"i", b"h", b"e"
+
+Row = tuple[StoredCommit, bytes]
+"""A commit and the head hash that was stored beside it."""
+
+
+def id_parts(entry_id: str) -> tuple[int, int]:
+    """Returns an entry id as a pair of numbers that compare in feed order."""
+    left, dash, right = entry_id.partition("-")
+    if not (dash and left.isascii() and left.isdecimal() and right.isascii() and right.isdecimal()):
+        raise ValueError(f"entry id {entry_id!r}: expected two numbers such as '1700000000000-0'")
+    return int(left), int(right)
+
+
+def log_id(version: int) -> str:
+    return f"{version}-0"
+
+
+def log_row(stream: str, entry_id: bytes, fields: Sequence[bytes]) -> Row:
+    """Decodes a log's entry; raises ChainBroken when it is not one of ours."""
+    version, _ = id_parts(entry_id.decode("ascii"))
+    values = dict(zip(fields[::2], fields[1::2], strict=False))
+    try:
+        commit = StoredCommit(stream, version, values[LOG_PREV], values[LOG_ID], values[LOG_BODY])
+        return commit, values[LOG_HASH]
+    except KeyError as missing:
+        raise ChainBroken(stream, version, f"the entry should have a field {missing}") from None
+
+
+def as_feed_entry(row: Row) -> FeedEntry:
+    commit, stored_hash = row
+    return FeedEntry(commit.stream, log_id(commit.version), commit.stream, commit.version, 0, stored_hash, commit.body)
+
+
+def feed_entry(feed: str, entry_id: bytes, fields: Sequence[bytes]) -> FeedEntry:
+    """Decodes an entry of a feed, or of a log that is read as one: its fields tell."""
+    if LOG_BODY in fields[::2]:
+        return as_feed_entry(log_row(feed, entry_id, fields))
+    values = dict(zip(fields[::2], fields[1::2], strict=False))
+    try:
+        return FeedEntry(
+            feed,
+            entry_id.decode("ascii"),
+            values[FEED_STREAM].decode("ascii"),
+            int(values[FEED_VERSION]),
+            int(values[FEED_INDEX]),
+            values[FEED_HASH],
+            values[FEED_EVENT],
+        )
+    except (KeyError, ValueError) as why:
+        raise EventLogError(f"{feed}: entry {entry_id!r} should have the fields s, v, i, h and e: {why!r}") from None
+
+
+def letter_field(table_id: str, entry: FeedEntry) -> bytes:
+    """The identity of a parked message: parking it again changes nothing."""
+    return f"{table_id} {entry.feed} {entry.entry_id}".encode("ascii")
+
+
+def pack_letter(reason: str, entry: FeedEntry) -> bytes:
+    parts = (reason.encode(), entry.stream.encode("ascii"), entry.head_hash, entry.event)
+    return struct.pack(">QI", entry.version, entry.index) + b"".join(struct.pack(">I", len(p)) + p for p in parts)
+
+
+def unpack_letter(service: str, shard: int, field: bytes, value: bytes) -> DeadLetter:
+    """Decodes `<number, 16 digits><packed letter>` stored under `letter_field`."""
+    try:
+        table_id, feed, entry_id = field.decode("ascii").split(" ")
+        number, packed = int(value[:16]), value[16:]
+        version, index = struct.unpack_from(">QI", packed)
+        parts, at = [], 12
+        while at < len(packed):
+            (size,) = struct.unpack_from(">I", packed, at)
+            parts.append(packed[at + 4 : at + 4 + size])
+            at += 4 + size
+        reason, stream, head, event = parts
+    except (ValueError, struct.error) as why:
+        raise EventLogError(f"dead letter {field!r} of {service} is malformed: {why}") from None
+    entry = FeedEntry(feed, entry_id, stream.decode("ascii"), version, index, head, event)
+    return DeadLetter(service, shard, table_id, number, reason.decode(errors="replace"), entry)
+
+
+def checked_hash(value: bytes | None) -> bytes | None:
+    return value if value is not None and len(value) == HASH_BYTES else None

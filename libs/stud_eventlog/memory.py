@@ -1,0 +1,384 @@
+"""The event log in memory: for unit tests and simulation. The same contract as on a server, without clock, network or
+disk.
+
+A `MemoryStore` plays the server. Several `MemoryEventLog` on one store are several processes. `store.stop()` and
+`start()` are an outage, `snapshot()` and `restore()` a server that comes back with an older file, `flush()` one that
+lost everything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import copy
+import weakref
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from stud_eventlog import keys
+from stud_eventlog.availability import Availability
+from stud_eventlog.entries import Row, as_feed_entry, id_parts, letter_field, log_id
+from stud_eventlog.group_commit import MAX_IN_FLIGHT, Again
+from stud_eventlog.log import OnCursorAhead, OnLogBehind, StreamKind
+from stud_eventlog.positions import check_trimmable, is_log, is_relic
+from stud_eventlog.reading import verified
+from stud_eventlog.types import (
+    START,
+    Append,
+    DeadLetter,
+    FeedEntry,
+    Head,
+    LogUnavailable,
+    StoredCommit,
+    VersionConflict,
+)
+from stud_eventlog.writing import Elsewhere, WriteAnswer, Writer
+
+
+@dataclass(slots=True)
+class _Data:
+    logs: dict[str, list[Row]] = field(default_factory=dict)
+    feeds: dict[str, list[FeedEntry]] = field(default_factory=dict)
+    last_ids: dict[str, str] = field(default_factory=dict)
+    cursors: dict[str, str] = field(default_factory=dict)
+    hashes: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    letters: dict[str, dict[bytes, DeadLetter]] = field(default_factory=dict)
+    letter_numbers: dict[str, int] = field(default_factory=dict)
+    retries: dict[str, set[str]] = field(default_factory=dict)
+    initialised: bool = False
+
+
+class MemoryStore:
+    """What the server holds. `used_ratio` is what `memory_used_ratio` answers."""
+
+    def __init__(self) -> None:
+        self.data = _Data()
+        self.used_ratio = 0.0
+        self.generation = 0
+        self.running = True
+        self._feed_clock = 0  # never goes back, as a server's clock does not when its data does
+        self._changed: asyncio.Event | None = None
+        self._logs: weakref.WeakSet[MemoryEventLog] = weakref.WeakSet()
+
+    # Faults
+
+    def stop(self) -> None:
+        """The server is gone: reads fail, appends wait."""
+        self.running = False
+        self._tell("stopped")
+
+    def start(self) -> None:
+        self.running = True
+        self.generation += 1
+        self._tell("started")
+
+    def snapshot(self) -> _Data:
+        return copy.deepcopy(self.data)
+
+    def restore(self, data: _Data) -> None:
+        """The server restarts with this data instead of its own."""
+        self.data = copy.deepcopy(data)
+        self.start()
+
+    def flush(self) -> None:
+        """All data is lost, and no connection notices."""
+        self.data = _Data()
+
+    def attach(self, log: MemoryEventLog) -> None:
+        self._logs.add(log)
+
+    def _tell(self, why: str) -> None:
+        for log in list(self._logs):
+            log.store_changed(why)
+        self.wake_readers()
+
+    def check(self) -> _Data:
+        if not self.running:
+            raise LogUnavailable("the log does not answer: the store is stopped")
+        return self.data
+
+    # Writing, as the append script does it
+
+    def write(self, append: Append) -> WriteAnswer:
+        rows = self.data.logs.get(append.stream, [])
+        head = Head(rows[-1][0].version, rows[-1][1]) if rows else Head()
+        new = append.head
+        if head.version == append.expected_version and head.hash == append.prev_hash:
+            for index, item in enumerate(append.outbox):
+                self._put(item.feed, append.stream, new, index, item.event)
+            commit = StoredCommit(append.stream, new.version, append.prev_hash, append.commit_id, append.body)
+            self.data.logs.setdefault(append.stream, []).append((commit, new.hash))
+            if append.lobby is not None:
+                self.data.hashes.setdefault(append.lobby.key, {})[append.lobby.field] = append.lobby.value
+            self.wake_readers()
+            return new
+        if head.version > append.expected_version:
+            commit, stored_hash = rows[append.expected_version]
+            if commit.commit_id == append.commit_id:
+                return Head(new.version, stored_hash)
+        return Elsewhere(head.version, head.hash)
+
+    def _put(self, feed: str, stream: str, head: Head, index: int, event: bytes) -> None:
+        self._feed_clock += 1
+        entry = FeedEntry(feed, f"{self._feed_clock}-0", stream, head.version, index, head.hash, event)
+        self.data.feeds.setdefault(feed, []).append(entry)
+        self.data.last_ids[feed] = entry.entry_id
+
+    # Feeds
+
+    def last_id(self, feed: str) -> str:
+        if is_log(feed):
+            rows = self.data.logs.get(feed)
+            return log_id(rows[-1][0].version) if rows else START
+        return self.data.last_ids.get(feed, START)
+
+    def entries_after(self, feed: str, position: str, limit: int) -> list[FeedEntry]:
+        after = id_parts(position)
+        if is_log(feed):
+            return [as_feed_entry(row) for row in self.data.logs.get(feed, [])[after[0] : after[0] + limit]]
+        return [entry for entry in self.data.feeds.get(feed, []) if id_parts(entry.entry_id) > after][:limit]
+
+    def is_relic(self, feed: str, position: str) -> bool:
+        there = any(entry.entry_id == position for entry in self.data.feeds.get(feed, []))
+        return is_relic(position, self.last_id(feed), is_there=there, of_a_log=is_log(feed))
+
+    def wake_readers(self) -> None:
+        if self._changed is not None:
+            self._changed.set()
+            self._changed = None
+
+    async def wait_for_change(self, timeout_s: float) -> None:
+        if self._changed is None:
+            self._changed = asyncio.Event()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._changed.wait(), timeout_s)
+
+
+class _MemoryBackend:
+    """`writing.Backend` over a store."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    async def write(self, appends: Sequence[Append]) -> list[WriteAnswer]:
+        if not self._store.running:
+            return [Again("the store is stopped", doubtful=False)] * len(appends)
+        return [self._store.write(append) for append in appends]
+
+    async def where(self, stream: str) -> Elsewhere:
+        rows = self._store.check().logs.get(stream)
+        return Elsewhere(rows[-1][0].version, rows[-1][1]) if rows else Elsewhere(0, Head().hash)
+
+    async def hashes_at(self, places: Sequence[tuple[str, int]]) -> list[bytes | None]:
+        logs = self._store.check().logs
+        return [
+            logs[stream][version - 1][1] if version <= len(logs.get(stream, [])) else None for stream, version in places
+        ]
+
+    async def is_initialised(self) -> bool:
+        return self._store.check().initialised
+
+
+class MemoryEventLog:
+    """See `log.EventLog`. Without a store of its own to share it makes one."""
+
+    def __init__(
+        self,
+        store: MemoryStore | None = None,
+        *,
+        max_in_flight: int = MAX_IN_FLIGHT,
+        on_log_behind: OnLogBehind | None = None,
+        on_cursor_ahead: OnCursorAhead | None = None,
+    ) -> None:
+        self.store = MemoryStore() if store is None else store
+        self.on_cursor_ahead = on_cursor_ahead
+        self._backend = _MemoryBackend(self.store)
+        self._writer = Writer(self._backend, max_in_flight=max_in_flight)
+        self._writer.on_log_behind = on_log_behind
+        self._availability = Availability(self.ping_and_verify)
+        self._checked: set[str] = set()
+        self._checked_generation = -1
+        self.store.attach(self)
+
+    # Availability
+
+    def store_changed(self, why: str) -> None:
+        self._availability.lost(why)
+
+    async def ping_and_verify(self) -> None:
+        self.store.check()
+        await self._writer.verify()
+
+    @property
+    def available(self) -> bool:
+        return self._availability.up
+
+    async def wait_available(self) -> None:
+        await self._availability.wait()
+
+    async def ping(self) -> None:
+        self.store.check()
+        await self._writer.check_mark()
+
+    # Writing
+
+    @property
+    def on_log_behind(self) -> OnLogBehind | None:
+        return self._writer.on_log_behind
+
+    @on_log_behind.setter
+    def on_log_behind(self, callback: OnLogBehind | None) -> None:
+        self._writer.on_log_behind = callback
+
+    async def append(self, append: Append) -> Head:
+        return await self._writer.append(append)
+
+    async def append_many(self, appends: Sequence[Append]) -> list[Head | VersionConflict]:
+        return await self._writer.append_many(appends)
+
+    def forget(self, stream: str) -> None:
+        self._writer.acknowledged.forget(stream)
+
+    # Reading
+
+    async def head(self, stream: str) -> Head:
+        rows = self.store.check().logs.get(stream)
+        return Head(rows[-1][0].version, rows[-1][1]) if rows else Head()
+
+    async def _rows(self, stream: str, after: int, limit: int) -> list[Row]:
+        return self.store.check().logs.get(stream, [])[after : after + limit]
+
+    async def read(self, stream: str, after: int = 0, limit: int = 500) -> list[StoredCommit]:
+        return [commit for commit, _ in await self._rows(stream, after, limit)]
+
+    def read_all(self, stream: str, after: int = 0) -> AsyncIterator[StoredCommit]:
+        return verified(stream, after, self._rows)
+
+    # Feeds
+
+    async def read_feeds(self, positions: Mapping[str, str], limit: int = 256, block_ms: int = 1000) -> list[FeedEntry]:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + block_ms / 1000
+        while True:
+            self.store.check()
+            sound = self._sound_positions(positions)
+            entries = [e for feed, at in sound.items() for e in self.store.entries_after(feed, at, limit)][:limit]
+            left = deadline - loop.time()
+            if entries or left <= 0:
+                return entries
+            await self.store.wait_for_change(left)
+
+    def _sound_positions(self, positions: Mapping[str, str]) -> dict[str, str]:
+        if self._checked_generation != self.store.generation:
+            self._checked.clear()
+            self._checked_generation = self.store.generation
+        sound = dict(positions)
+        for feed, position in positions.items():
+            if feed not in self._checked and self.store.is_relic(feed, position):
+                if self.on_cursor_ahead is not None:
+                    self.on_cursor_ahead(feed, position, self.store.last_id(feed))
+                sound[feed] = START
+            self._checked.add(feed)
+        return sound
+
+    async def read_stream_as_feed(self, stream: str, after: str = "0-0", limit: int = 256) -> list[FeedEntry]:
+        return [as_feed_entry(row) for row in await self._rows(stream, id_parts(after)[0], limit)]
+
+    async def last_id(self, feed: str) -> str:
+        self.store.check()
+        return self.store.last_id(feed)
+
+    async def load_cursors(self, service: str, feeds: Sequence[str]) -> dict[str, str]:
+        cursors = self.store.check().cursors
+        return {feed: cursors.get(keys.cursor(service, feed), START) for feed in feeds}
+
+    async def store_cursors(self, service: str, cursors: Mapping[str, str]) -> None:
+        stored = self.store.check().cursors
+        for feed, at in cursors.items():
+            key = keys.cursor(service, feed)
+            old = stored.get(key, START)
+            if id_parts(at) >= id_parts(old) or self.store.is_relic(feed, old):
+                stored[key] = at
+
+    async def trim_feed(self, feed: str, readers: Sequence[str]) -> int:
+        check_trimmable(feed, readers)
+        stored = self.store.check().cursors
+        cursors = [stored.get(keys.cursor(service, feed), START) for service in readers]
+        least = min(cursors, key=id_parts)
+        if least == START or self.store.is_relic(feed, least) or self.store.is_relic(feed, max(cursors, key=id_parts)):
+            return 0
+        before = self.store.data.feeds.get(feed, [])
+        kept = [entry for entry in before if id_parts(entry.entry_id) >= id_parts(least)]
+        self.store.data.feeds[feed] = kept
+        return len(before) - len(kept)
+
+    # Dead letters
+
+    async def park(self, service: str, shard: int, table_id: str, entry: FeedEntry, reason: str) -> bool:
+        keys.check_table_id(table_id)
+        data, key = self.store.check(), keys.dead(service, shard)
+        letters = data.letters.setdefault(key, {})
+        name = letter_field(table_id, entry)
+        if name in letters:
+            return False
+        number = data.letter_numbers[key] = data.letter_numbers.get(key, 0) + 1
+        letters[name] = DeadLetter(service, shard, table_id, number, reason, entry)
+        return True
+
+    async def parked_tables(self, service: str, shard: int) -> set[str]:
+        return {letter.table_id for letter in self._letters(service, shard)}
+
+    def _letters(self, service: str, shard: int) -> list[DeadLetter]:
+        return list(self.store.check().letters.get(keys.dead(service, shard), {}).values())
+
+    async def dead_list(self, service: str | None = None) -> list[DeadLetter]:
+        every = [letter for letters in self.store.check().letters.values() for letter in letters.values()]
+        chosen = [letter for letter in every if service in (None, letter.service)]
+        return sorted(chosen, key=lambda letter: (letter.shard, letter.service, letter.number))
+
+    async def dead_take(self, service: str, shard: int, table_id: str) -> list[DeadLetter]:
+        return [letter for letter in self._letters(service, shard) if letter.table_id == table_id]
+
+    async def dead_discard(self, service: str, shard: int, table_id: str, up_to: int | None = None) -> int:
+        gone = [
+            letter
+            for letter in self._letters(service, shard)
+            if letter.table_id == table_id and (up_to is None or letter.number <= up_to)
+        ]
+        for letter in gone:
+            del self.store.data.letters[keys.dead(service, shard)][letter_field(table_id, letter.entry)]
+        return len(gone)
+
+    async def request_retry(self, service: str, shard: int, table_id: str) -> None:
+        keys.check_table_id(table_id)
+        self.store.check().retries.setdefault(keys.retry(service, shard), set()).add(table_id)
+
+    async def retry_requests(self, service: str, shard: int) -> set[str]:
+        return set(self.store.check().retries.get(keys.retry(service, shard), set()))
+
+    async def clear_retry(self, service: str, shard: int, table_id: str) -> None:
+        self.store.check().retries.get(keys.retry(service, shard), set()).discard(table_id)
+
+    # The rest
+
+    async def lobby(self, shard: int) -> dict[str, bytes]:
+        return dict(self.store.check().hashes.get(keys.lobby(shard), {}))
+
+    async def scan_streams(self, kind: StreamKind) -> list[str]:
+        return keys.names_of(kind, self.store.check().logs)
+
+    async def memory_used_ratio(self) -> float:
+        self.store.check()
+        return self.store.used_ratio
+
+    async def initialise(self) -> bool:
+        data = self.store.check()
+        was, data.initialised = data.initialised, True
+        return not was
+
+    async def require_initialised(self) -> None:
+        await self._writer.require_mark()
+
+    async def close(self) -> None:
+        await self._writer.close(0.0 if not self.store.running else 1.0)
+        await self._availability.close()

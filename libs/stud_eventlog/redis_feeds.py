@@ -1,0 +1,135 @@
+"""Feeds by cursor as commands of the server: reading, storing cursors, trimming."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from stud_eventlog import keys
+from stud_eventlog.entries import feed_entry, id_parts
+from stud_eventlog.lua import STORE_CURSOR
+from stud_eventlog.positions import check_trimmable, is_log, is_relic
+from stud_eventlog.types import START, FeedEntry
+from stud_eventlog.wire import Command, Wire, answered, call, call_all, is_missing_key, text_map
+
+logger = logging.getLogger(__name__)
+
+LEAST_COUNT = 8
+"""Entries asked of each feed at least, however many feeds share a read."""
+
+
+class RedisFeeds:
+    """`on_rewind` hears of (feed, cursor, last id) when a position points at nothing that its feed still has."""
+
+    def __init__(
+        self, wire: Wire, reader: Wire, longest_block_ms: int, on_rewind: Callable[[str, str, str], None]
+    ) -> None:
+        self._wire = wire
+        self._reader = reader
+        self._longest_block_ms = longest_block_ms
+        self._on_rewind = on_rewind
+        self._reading = asyncio.Lock()
+        self._checked: set[str] = set()
+        self._checked_generation = -1
+        self._turn = 0
+        self._lively = 1
+
+    # Reading
+
+    async def read(self, positions: Mapping[str, str], limit: int, block_ms: int) -> list[FeedEntry]:
+        async with self._reading:
+            if not positions:
+                await asyncio.sleep(block_ms / 1000)  # the caller loops; without feeds it must not spin
+                return []
+            while True:
+                sound = await self._sound_positions(positions)
+                generation = self._reader.generation
+                entries = await self._xread(sound, limit, block_ms)
+                # A new connection in between may lead to another life of the server, where the positions mean
+                # something else.
+                if self._reader.generation == generation:
+                    return entries
+
+    async def _xread(self, positions: Mapping[str, str], limit: int, block_ms: int) -> list[FeedEntry]:
+        # The count is per feed, the limit for all: feeds take turns at the front so that none is cut off for ever.
+        feeds = list(positions)
+        self._turn = (self._turn + 1) % len(feeds)
+        feeds = feeds[self._turn :] + feeds[: self._turn]
+        count = min(limit, max(LEAST_COUNT, -(-limit // self._lively)))
+        block = ("BLOCK", min(block_ms, self._longest_block_ms)) if block_ms > 0 else ()
+        command: Command = ("XREAD", "COUNT", count, *block, "STREAMS", *feeds, *(positions[f] for f in feeds))
+        reply = await call(self._reader, *command)
+        found = {name.decode("ascii"): entries for name, entries in dict(reply or {}).items()}
+        self._lively = max(1, len(found))
+        out = [feed_entry(feed, entry_id, fields) for feed in feeds for entry_id, fields in found.get(feed, ())]
+        return out[:limit]
+
+    async def _sound_positions(self, positions: Mapping[str, str]) -> Mapping[str, str]:
+        """Looks once per connection whether each position is one that its feed can have; rewinds those that are not."""
+        if self._checked_generation != self._reader.generation:
+            self._checked.clear()
+        doubtful = [feed for feed in positions if feed not in self._checked]
+        if not doubtful:
+            return positions
+        commands: list[Command] = []
+        for feed in doubtful:
+            commands += (("XINFO", "STREAM", feed), ("XRANGE", feed, positions[feed], positions[feed]))
+        replies = await self._reader.pipeline(commands)
+        sound = dict(positions)
+        for feed, info, there in zip(doubtful, replies[::2], replies[1::2], strict=True):
+            last = last_id_in(info)
+            if is_relic(positions[feed], last, bool(answered(there)), is_log(feed)):
+                logger.error(
+                    "%s: the position %s is not in it, its last is %s; read from the start", feed, positions[feed], last
+                )
+                self._on_rewind(feed, positions[feed], last)
+                sound[feed] = START
+        self._checked.update(doubtful)
+        self._checked_generation = self._reader.generation
+        return sound
+
+    async def last_id(self, feed: str) -> str:
+        return last_id_in((await self._wire.pipeline([("XINFO", "STREAM", feed)]))[0])
+
+    # Cursors
+
+    async def load_cursors(self, service: str, feeds: Sequence[str]) -> dict[str, str]:
+        replies = await call_all(self._wire, [("GET", keys.cursor(service, feed)) for feed in feeds])
+        return {feed: START if at is None else at.decode("ascii") for feed, at in zip(feeds, replies, strict=True)}
+
+    async def store_cursors(self, service: str, cursors: Mapping[str, str]) -> None:
+        commands = []
+        for feed, at in cursors.items():
+            id_parts(at)
+            commands.append(
+                STORE_CURSOR.command([keys.cursor(service, feed)], (at, feed, "1" if is_log(feed) else "0"))
+            )
+        if commands:
+            for reply in await STORE_CURSOR.run_all(self._wire, commands):
+                answered(reply)
+
+    # Trimming: plain commands and no script, since a script would need write permission on the readers' cursors
+
+    async def trim(self, feed: str, readers: Sequence[str]) -> int:
+        check_trimmable(feed, readers)
+        cursors = await self.load_each(readers, feed)
+        least = min(cursors, key=id_parts)
+        if least == START:
+            return 0
+        info, there = await self._wire.pipeline([("XINFO", "STREAM", feed), ("XRANGE", feed, least, least)])
+        last = last_id_in(info)
+        if any(id_parts(at) > id_parts(last) for at in cursors) or not answered(there):
+            return 0  # a relic counts as zero, until its reader has rewound it
+        return int(await call(self._wire, "XTRIM", feed, "MINID", least))
+
+    async def load_each(self, services: Sequence[str], feed: str) -> list[str]:
+        replies = await call_all(self._wire, [("GET", keys.cursor(service, feed)) for service in services])
+        return [START if at is None else at.decode("ascii") for at in replies]
+
+
+def last_id_in(info: Any) -> str:
+    if is_missing_key(info):
+        return START
+    return text_map(answered(info))["last-generated-id"].decode("ascii")

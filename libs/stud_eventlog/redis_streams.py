@@ -1,0 +1,342 @@
+"""The event log on Valkey or Redis (7.2 or newer). The only file that imports the client library.
+
+Every default of the library that matters is set here, because several of them would break the log: it repeats
+commands by itself (a repeated append is a duplicate), gives up blocking reads after its socket timeout, and raises
+when a pool is used up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any
+
+from redis.asyncio import BlockingConnectionPool
+from redis.asyncio.connection import AbstractConnection
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError, ResponseError
+
+from stud_eventlog import keys
+from stud_eventlog.availability import Availability
+from stud_eventlog.entries import as_feed_entry, id_parts
+from stud_eventlog.group_commit import MAX_IN_FLIGHT, MAX_REPEATING
+from stud_eventlog.guards import MIN_VERSION, SETTING_NAMES, parse_version, server_problems
+from stud_eventlog.log import OnCursorAhead, OnLogBehind, StreamKind
+from stud_eventlog.reading import verified
+from stud_eventlog.redis_appends import RedisBackend
+from stud_eventlog.redis_dead import RedisDeadLetters, scan
+from stud_eventlog.redis_feeds import RedisFeeds
+from stud_eventlog.types import (
+    Append,
+    DeadLetter,
+    FeedEntry,
+    Head,
+    LogUnavailable,
+    StoredCommit,
+    UnsafeServer,
+    VersionConflict,
+)
+from stud_eventlog.wire import Command, Lost, Refusal, call, pack, text_map
+from stud_eventlog.writing import Writer
+
+CONNECT_TIMEOUT_S = 2.0
+WRITE_TIMEOUT_S = 3.0
+"""For a whole pipeline. An append that takes longer is repeated, which is harmless, so this need not be generous."""
+
+READ_TIMEOUT_S = 5.0
+"""For a read of feeds; a blocking read waits at most READ_TIMEOUT_S - READ_MARGIN_S inside the server."""
+
+READ_MARGIN_S = 2.0
+WRITER_CONNECTIONS = MAX_REPEATING + 8
+"""Batches without an answer keep theirs until they time out; reads must find one all the same."""
+
+POOL_WAIT_S = 10.0
+CLOSE_GRACE_S = 2.0
+
+
+class RedisWire:
+    """`wire.Wire` over a pool of the client library. No failure is hidden and nothing is repeated here."""
+
+    def __init__(
+        self, url: str, *, connections: int, timeout_s: float, connect_timeout_s: float, client_name: str
+    ) -> None:
+        self.generation = 0
+        self.on_lost: Callable[[str], None] | None = None
+        self._timeout_s = timeout_s
+        self._seen: set[int] = set()
+        self._pool = BlockingConnectionPool.from_url(
+            url,
+            max_connections=connections,
+            timeout=POOL_WAIT_S,
+            protocol=3,
+            legacy_responses=False,
+            decode_responses=False,
+            retry=Retry(NoBackoff(), 0),
+            retry_on_timeout=False,
+            # One timeout around the whole pipeline rules; this one is for handshakes and for writing.
+            socket_timeout=timeout_s,
+            socket_connect_timeout=connect_timeout_s,
+            socket_keepalive=True,
+            health_check_interval=0,
+            client_name=client_name,
+            driver_info=None,
+        )
+
+    async def pipeline(self, commands: Sequence[Command], timeout_s: float | None = None) -> list[Any]:
+        """Sends all commands at once; see `wire`."""
+        try:
+            connection: AbstractConnection = await self._pool.get_connection()  # type: ignore[no-untyped-call]
+        except (RedisError, OSError) as why:
+            return self._lost(commands, [], sent=False, why=why)
+        replies: list[Any] = []
+        try:
+            self._notice(connection)
+            async with asyncio.timeout(timeout_s or self._timeout_s):
+                await connection.send_packed_command(pack(commands), check_health=False)
+                for _ in commands:  # one by one: what has been answered is kept when the rest is lost
+                    replies.append(await self._reply(connection))  # noqa: PERF401
+        except (RedisError, OSError) as why:
+            await connection.disconnect(nowait=True)
+            return self._lost(commands, replies, sent=True, why=why)
+        except BaseException:
+            # Cancelled in the middle: replies are still to come on this connection, so it must not be used again.
+            await connection.disconnect(nowait=True)
+            raise
+        finally:
+            await self._pool.release(connection)
+        return replies
+
+    async def _reply(self, connection: AbstractConnection) -> Any:
+        try:
+            # The library's own timeout per reply is switched off: it costs more than parsing the reply.
+            return await connection.read_response(timeout=float("inf"), disconnect_on_error=False)
+        except ResponseError as why:
+            text = str(why)
+            code = why.status_code or text.partition(" ")[0]
+            return Refusal(code, text.removeprefix(code + " "))
+
+    def _notice(self, connection: AbstractConnection) -> None:
+        """Counts a connection that is new to us, and asks to be told when it is made again."""
+        if id(connection) not in self._seen:
+            self._seen.add(id(connection))
+            self.generation += 1
+            connection.register_connect_callback(self._reconnected)  # type: ignore[no-untyped-call]
+
+    async def _reconnected(self, _: AbstractConnection) -> None:
+        self.generation += 1
+        if self.on_lost is not None:
+            self.on_lost("a connection had to be made anew")
+
+    def _lost(self, commands: Sequence[Command], replies: list[Any], *, sent: bool, why: BaseException) -> list[Any]:
+        text = str(why) or type(why).__name__
+        if self.on_lost is not None:
+            self.on_lost(text)
+        return replies + [Lost(sent, text)] * (len(commands) - len(replies))
+
+    async def close(self) -> None:
+        await self._pool.aclose()
+
+
+class RedisEventLog:
+    """See `log.EventLog`. Make one with `RedisEventLog.connect(url)`; close it in the loop that made it."""
+
+    def __init__(
+        self, writer_wire: RedisWire, reader_wire: RedisWire, *, read_timeout_s: float, max_in_flight: int
+    ) -> None:
+        self.on_cursor_ahead: OnCursorAhead | None = None
+        self._wires = (writer_wire, reader_wire)
+        self._wire = writer_wire
+        self._backend = RedisBackend(writer_wire)
+        self._writer = Writer(self._backend, max_in_flight=max_in_flight)
+        block_ms_max = max(1, int((read_timeout_s - READ_MARGIN_S) * 1000))
+        self._feeds = RedisFeeds(writer_wire, reader_wire, block_ms_max, self._cursor_ahead)
+        self._dead = RedisDeadLetters(writer_wire)
+        self._availability = Availability(self._answer_and_verify)
+        for wire in self._wires:
+            wire.on_lost = self._availability.lost
+
+    @classmethod
+    async def connect(
+        cls,
+        url: str,
+        *,
+        allow_volatile: bool = False,
+        client_name: str = "stud",
+        connect_timeout_s: float = CONNECT_TIMEOUT_S,
+        write_timeout_s: float = WRITE_TIMEOUT_S,
+        read_timeout_s: float = READ_TIMEOUT_S,
+        max_in_flight: int = MAX_IN_FLIGHT,
+        on_log_behind: OnLogBehind | None = None,
+        on_cursor_ahead: OnCursorAhead | None = None,
+    ) -> RedisEventLog:
+        """Connects and checks the server: LogUnavailable when it does not answer, UnsafeServer when it may lose
+        commits.
+
+        `url` is redis://[user:password@]host:port[/db], rediss:// or unix://.
+        """
+        writer_wire = RedisWire(
+            url,
+            connections=WRITER_CONNECTIONS,
+            timeout_s=write_timeout_s,
+            connect_timeout_s=connect_timeout_s,
+            client_name=client_name,
+        )
+        reader_wire = RedisWire(
+            url,
+            connections=1,
+            timeout_s=read_timeout_s,
+            connect_timeout_s=connect_timeout_s,
+            client_name=client_name + "-reader",
+        )
+        log = cls(writer_wire, reader_wire, read_timeout_s=read_timeout_s, max_in_flight=max_in_flight)
+        log.on_log_behind, log.on_cursor_ahead = on_log_behind, on_cursor_ahead
+        try:
+            await log.ping()
+            if not allow_volatile:
+                await log._check_server()
+        except BaseException:
+            await log.close()
+            raise
+        return log
+
+    async def _check_server(self) -> None:
+        info = _info(await call(self._wire, "INFO", "server"))
+        version = info.get("redis_version", "")
+        settings: dict[str, str] = {}
+        if parse_version(version) >= MIN_VERSION:
+            try:
+                reply = await call(self._wire, "CONFIG", "GET", *SETTING_NAMES)
+                settings = {name: value.decode() for name, value in text_map(reply).items()}
+            except LogUnavailable as why:
+                raise UnsafeServer([f"the settings cannot be read, +config|get is needed ({why})"]) from None
+        if problems := server_problems(settings, version):
+            raise UnsafeServer(problems)
+
+    # Availability
+
+    @property
+    def available(self) -> bool:
+        return self._availability.up
+
+    async def wait_available(self) -> None:
+        await self._availability.wait()
+
+    async def _answer_and_verify(self) -> None:
+        await call(self._wire, "PING")
+        await self._writer.verify()
+
+    async def ping(self) -> None:
+        await call(self._wire, "PING")
+        await self._writer.check_mark()
+
+    # Writing
+
+    @property
+    def on_log_behind(self) -> OnLogBehind | None:
+        return self._writer.on_log_behind
+
+    @on_log_behind.setter
+    def on_log_behind(self, callback: OnLogBehind | None) -> None:
+        self._writer.on_log_behind = callback
+
+    async def append(self, append: Append) -> Head:
+        return await self._writer.append(append)
+
+    async def append_many(self, appends: Sequence[Append]) -> list[Head | VersionConflict]:
+        return await self._writer.append_many(appends)
+
+    def forget(self, stream: str) -> None:
+        self._writer.acknowledged.forget(stream)
+
+    # Reading
+
+    async def head(self, stream: str) -> Head:
+        return await self._backend.head(stream)
+
+    async def read(self, stream: str, after: int = 0, limit: int = 500) -> list[StoredCommit]:
+        return [commit for commit, _ in await self._backend.rows(stream, after, limit)]
+
+    def read_all(self, stream: str, after: int = 0) -> AsyncIterator[StoredCommit]:
+        return verified(stream, after, self._backend.rows)
+
+    # Feeds
+
+    def _cursor_ahead(self, feed: str, cursor: str, last: str) -> None:
+        if self.on_cursor_ahead is not None:
+            self.on_cursor_ahead(feed, cursor, last)
+
+    async def read_feeds(self, positions: Mapping[str, str], limit: int = 256, block_ms: int = 1000) -> list[FeedEntry]:
+        return await self._feeds.read(positions, limit, block_ms)
+
+    async def read_stream_as_feed(self, stream: str, after: str = "0-0", limit: int = 256) -> list[FeedEntry]:
+        return [as_feed_entry(row) for row in await self._backend.rows(stream, id_parts(after)[0], limit)]
+
+    async def last_id(self, feed: str) -> str:
+        return await self._feeds.last_id(feed)
+
+    async def load_cursors(self, service: str, feeds: Sequence[str]) -> dict[str, str]:
+        return await self._feeds.load_cursors(service, feeds)
+
+    async def store_cursors(self, service: str, cursors: Mapping[str, str]) -> None:
+        await self._feeds.store_cursors(service, cursors)
+
+    async def trim_feed(self, feed: str, readers: Sequence[str]) -> int:
+        return await self._feeds.trim(feed, readers)
+
+    # Dead letters
+
+    async def park(self, service: str, shard: int, table_id: str, entry: FeedEntry, reason: str) -> bool:
+        return await self._dead.park(service, shard, table_id, entry, reason)
+
+    async def parked_tables(self, service: str, shard: int) -> set[str]:
+        return await self._dead.parked_tables(service, shard)
+
+    async def dead_list(self, service: str | None = None) -> list[DeadLetter]:
+        return await self._dead.list_all(service)
+
+    async def dead_take(self, service: str, shard: int, table_id: str) -> list[DeadLetter]:
+        return await self._dead.take(service, shard, table_id)
+
+    async def dead_discard(self, service: str, shard: int, table_id: str, up_to: int | None = None) -> int:
+        return await self._dead.discard(service, shard, table_id, up_to)
+
+    async def request_retry(self, service: str, shard: int, table_id: str) -> None:
+        await self._dead.request_retry(service, shard, table_id)
+
+    async def retry_requests(self, service: str, shard: int) -> set[str]:
+        return await self._dead.retry_requests(service, shard)
+
+    async def clear_retry(self, service: str, shard: int, table_id: str) -> None:
+        await self._dead.clear_retry(service, shard, table_id)
+
+    # The rest
+
+    async def lobby(self, shard: int) -> dict[str, bytes]:
+        return text_map(await call(self._wire, "HGETALL", keys.lobby(shard)))
+
+    async def scan_streams(self, kind: StreamKind) -> list[str]:
+        found = await scan(self._wire, keys.SCAN_PATTERNS[kind], "stream")
+        return keys.names_of(kind, found)
+
+    async def memory_used_ratio(self) -> float:
+        info = _info(await call(self._wire, "INFO", "memory"))
+        allowed = int(info["maxmemory"])
+        return int(info["used_memory"]) / allowed if allowed else 0.0
+
+    async def initialise(self) -> bool:
+        return await call(self._wire, "SET", keys.INITIALISED, "1", "NX") is not None
+
+    async def require_initialised(self) -> None:
+        await self._writer.require_mark()
+
+    async def close(self) -> None:
+        await self._writer.close(CLOSE_GRACE_S)
+        await self._availability.close()
+        for wire in self._wires:
+            await wire.close()
+
+
+def _info(reply: bytes) -> dict[str, str]:
+    lines = (line.partition(":") for line in reply.decode().splitlines())
+    return {name: value for name, colon, value in lines if colon}

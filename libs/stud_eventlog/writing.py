@@ -1,0 +1,196 @@
+"""The writing half that all adapters share: refusals before sending, what an answer means, and a log that went back
+in time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from stud_eventlog.acknowledged import Acknowledged
+from stud_eventlog.group_commit import MAX_IN_FLIGHT, Again, GroupCommit, Outcome
+from stud_eventlog.log import OnLogBehind
+from stud_eventlog.types import (
+    NO_HASH,
+    Append,
+    EventLogError,
+    Head,
+    LogBehind,
+    LogUnavailable,
+    NotInitialised,
+    VersionConflict,
+)
+
+logger = logging.getLogger(__name__)
+
+VERIFY_CHUNK = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """The stream's head is another one, nothing was written. `hash` is None when the last entry has been trimmed
+    away.
+    """
+
+    version: int
+    hash: bytes | None
+
+
+WriteAnswer = Head | Elsewhere | Again
+
+
+class Backend(Protocol):
+    """What a store must do for the writer. Only `write` may leave things open (Again); the others raise
+    LogUnavailable.
+    """
+
+    async def write(self, appends: Sequence[Append]) -> list[WriteAnswer]: ...
+
+    async def where(self, stream: str) -> Elsewhere: ...
+
+    async def hashes_at(self, places: Sequence[tuple[str, int]]) -> list[bytes | None]: ...
+
+    async def is_initialised(self) -> bool: ...
+
+
+class Writer:
+    """Appends through group commit; remembers what was acknowledged and holds the log to it."""
+
+    def __init__(self, backend: Backend, *, max_in_flight: int = MAX_IN_FLIGHT) -> None:
+        self.on_log_behind: OnLogBehind | None = None
+        self.acknowledged = Acknowledged()
+        self._backend = backend
+        self._group = GroupCommit(self._send, max_in_flight=max_in_flight)
+        self._watch_mark = False
+        self._mark_is_gone = False
+
+    # Appending
+
+    async def append(self, append: Append) -> Head:
+        """See EventLog.append. A cancelled caller cancels only his own future, never the write."""
+        return await self._submit([append])[0]
+
+    async def append_many(self, appends: Sequence[Append]) -> list[Head | VersionConflict]:
+        futures = self._submit(appends)
+        settled = await asyncio.gather(*futures, return_exceptions=True)
+        results: list[Head | VersionConflict] = []
+        for result in settled:
+            if not isinstance(result, (Head, VersionConflict)):
+                raise result
+            results.append(result)
+        return results
+
+    def _submit(self, appends: Sequence[Append]) -> list[asyncio.Future[Head]]:
+        if self._mark_is_gone:
+            raise NotInitialised
+        if not self.acknowledged.any_behind:
+            return self._group.submit(appends)
+        fit = [append for append in appends if self.acknowledged.behind(append.stream) is None]
+        futures = iter(self._group.submit(fit))
+        return [
+            next(futures) if (behind := self.acknowledged.behind(append.stream)) is None else _failed(behind)
+            for append in appends
+        ]
+
+    async def _send(self, appends: Sequence[Append]) -> list[Outcome]:
+        answers = await self._backend.write(appends)
+        outcomes: list[Outcome] = []
+        for append, answer in zip(appends, answers, strict=True):
+            if isinstance(answer, Head):
+                self.acknowledged.record(append, answer)
+                outcomes.append(answer)
+            elif isinstance(answer, Again):
+                outcomes.append(answer)
+            elif self.acknowledged.lost(append.stream, answer.version, answer.hash):
+                outcomes.append(await self._restore_for(append.stream, answer))
+            else:
+                outcomes.append(VersionConflict(append.stream, append.expected_version, answer.version))
+        return outcomes
+
+    async def _restore_for(self, stream: str, found: Elsewhere) -> Outcome:
+        try:
+            await self._restore(stream, found)
+        except LogUnavailable as why:
+            return Again(str(why), doubtful=False)
+        except EventLogError as behind:
+            return behind
+        return Again(f"{stream} lost acknowledged commits, which have been written again", doubtful=False)
+
+    # Holding the log to what it acknowledged
+
+    async def verify(self) -> None:
+        """Compares every acknowledged head with the log; writes lost commits again or declares the stream behind.
+
+        For use after a reconnect: the server may be another one, or the same one with an older file.
+        """
+        await self.check_mark()
+        streams = [stream for stream in self.acknowledged.streams() if self.acknowledged.behind(stream) is None]
+        for first in range(0, len(streams), VERIFY_CHUNK):
+            await self._verify_some(streams[first : first + VERIFY_CHUNK])
+
+    async def _verify_some(self, streams: Sequence[str]) -> None:
+        heads = {stream: head for stream in streams if (head := self.acknowledged.head(stream)) is not None}
+        hashes = await self._backend.hashes_at([(stream, head.version) for stream, head in heads.items()])
+        for (stream, head), found_hash in zip(heads.items(), hashes, strict=True):
+            if found_hash == head.hash:
+                continue
+            found = await self._backend.where(stream)
+            # Beyond the acknowledged version a missing entry has been archived; another one in its place is another
+            # history.
+            diverged = found.version > head.version and found_hash is not None
+            if diverged or self.acknowledged.lost(stream, found.version, found.hash):
+                try:
+                    await self._restore(stream, found)
+                except LogBehind:
+                    continue  # told through the callback; appends to the stream are refused from now on
+
+    async def _restore(self, stream: str, found: Elsewhere) -> None:
+        """Writes the lost commits of a stream again, the very same bytes, or raises LogBehind."""
+        await self.check_mark()
+        behind = self.acknowledged.behind(stream)
+        if behind is not None:
+            raise behind
+        acked = self.acknowledged.head(stream)
+        if acked is None:  # forgotten meanwhile
+            return
+        head = Head(found.version, NO_HASH if found.hash is None else found.hash)
+        tail = self.acknowledged.tail(stream, head) if found.version < acked.version else None
+        answers = await self._backend.write(tail) if tail else []
+        for answer in answers:
+            if isinstance(answer, Again):
+                raise LogUnavailable(answer.why)
+        if answers and isinstance(answers[-1], Head):
+            logger.error("%s: the log lost versions %d to %d, written again", stream, found.version + 1, acked.version)
+            return
+        error = LogBehind(stream, acked, head)
+        self.acknowledged.declare_behind(error)
+        logger.error("%s", error)
+        if self.on_log_behind is not None:
+            self.on_log_behind(stream, acked, head)
+        raise error
+
+    # The mark of initialisation
+
+    async def require_mark(self) -> None:
+        self._watch_mark = True
+        await self.check_mark()
+
+    async def check_mark(self) -> None:
+        """Raises NotInitialised when the mark was required once and is not there (any more)."""
+        if self._watch_mark:
+            self._mark_is_gone = not await self._backend.is_initialised()
+            if self._mark_is_gone:
+                raise NotInitialised
+
+    async def close(self, grace_s: float) -> None:
+        await self._group.close(grace_s)
+
+
+def _failed(error: EventLogError) -> asyncio.Future[Head]:
+    future: asyncio.Future[Head] = asyncio.get_running_loop().create_future()
+    future.set_exception(error)
+    future.exception()  # seen, even if the caller goes away
+    return future

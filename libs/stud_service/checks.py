@@ -1,0 +1,29 @@
+"""Checks of single fields of a request. Each returns the value it has checked."""
+
+from __future__ import annotations
+
+from stud_service.refusals import Refused
+
+MAX_REQUEST_ID = 64
+
+
+def require_request_id(request_id: str) -> str:
+    """Raises Refused(REQUEST_ID_REQUIRED) unless it has 1 to 64 printable characters."""
+    if not 1 <= len(request_id) <= MAX_REQUEST_ID or not request_id.isprintable():
+        raise Refused(
+            "REQUEST_ID_REQUIRED",
+            f"request_id has {len(request_id)} characters: want 1 to {MAX_REQUEST_ID} printable ones, made by you",
+            field="request_id",
+        )
+    return request_id
+
+
+def require_text(value: str, field: str, max_length: int) -> str:
+    """Raises Refused(INVALID_FIELD) unless the text has 1 to `max_length` printable characters, not only blanks."""
+    if not value.strip():
+        raise Refused("INVALID_FIELD", f"{field} is empty: want 1 to {max_length} characters", field=field)
+    if len(value) > max_length:
+        raise Refused("INVALID_FIELD", f"{field} has {len(value)} characters: want 1 to {max_length}", field=field)
+    if not value.isprintable():
+        raise Refused("INVALID_FIELD", f"{field} has control characters: want printable text", field=field)
+    return value

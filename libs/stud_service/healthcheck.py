@@ -1,0 +1,44 @@
+"""Ask a service whether it serves, for container health checks: `python -m stud_service.healthcheck HOST:PORT`.
+
+Exit code 0 means SERVING; 1 means anything else, with the reason on standard error. Containers have no
+grpc_health_probe, and this needs nothing that a service does not need itself.
+"""
+
+import sys
+
+import grpc
+from grpc_health.v1 import health_pb2
+
+# Below the interval at which a container runtime asks again, so that probes do not pile up.
+TIMEOUT_S = 2.0
+
+
+def check(address: str, service: str = "", *, timeout_s: float = TIMEOUT_S) -> str | None:
+    """Returns None when the service answers SERVING, else what is wrong."""
+    # A probe talks to its own container; a proxy from the environment has no business between them.
+    with grpc.insecure_channel(address, options=[("grpc.enable_http_proxy", 0)]) as channel:
+        ask = channel.unary_unary(
+            "/grpc.health.v1.Health/Check",
+            request_serializer=health_pb2.HealthCheckRequest.SerializeToString,
+            response_deserializer=health_pb2.HealthCheckResponse.FromString,
+        )
+        try:
+            answer = ask(health_pb2.HealthCheckRequest(service=service), timeout=timeout_s, wait_for_ready=True)
+        except grpc.RpcError as error:
+            return f"{address}: {error.code().name}"
+    status = health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)
+    return None if status == "SERVING" else f"{address}: {status}"
+
+
+def main(arguments: list[str]) -> int:
+    if not 1 <= len(arguments) <= 2:
+        sys.stderr.write("usage: python -m stud_service.healthcheck HOST:PORT [SERVICE]\n")
+        return 2
+    problem = check(*arguments)
+    if problem:
+        sys.stderr.write(problem + "\n")
+    return 1 if problem else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

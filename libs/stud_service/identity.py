@@ -1,0 +1,40 @@
+"""Who calls, and what he may do. The interceptor says who it is; handlers ask here."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from stud_service.refusals import Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The token's subject and its roles (`tokens.ROLES`)."""
+
+    account: str
+    roles: frozenset[str]
+
+
+_caller: ContextVar[Caller] = ContextVar("caller")
+
+
+def caller() -> Caller:
+    """Returns who calls. Raises Refused(UNAUTHENTICATED) outside of an authenticated call."""
+    try:
+        return _caller.get()
+    except LookupError:
+        raise Refused("UNAUTHENTICATED", "this needs a token") from None
+
+
+def set_caller(who: Caller) -> None:
+    """Names the caller for the current task and the tasks that it starts. For the interceptor and tests."""
+    _caller.set(who)
+
+
+def require(*roles: str) -> Caller:
+    """Returns the caller if he has one of the roles, else raises Refused(ROLE_NOT_ALLOWED)."""
+    who = caller()
+    if who.roles.isdisjoint(roles):
+        raise Refused("ROLE_NOT_ALLOWED", f"this is for {' or '.join(roles)}", roles=", ".join(sorted(who.roles)))
+    return who

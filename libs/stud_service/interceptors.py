@@ -1,0 +1,245 @@
+"""What every call passes through before it reaches a handler, and every answer on its way out.
+
+A call is a chain of layers, each a function around the next; `Interceptor` puts them together once per method:
+
+    errors       refusal -> status + ErrorInfo; anything else -> INTERNAL, an incident id and no text
+    context      method, and what the request names, for the lines that are logged meanwhile
+    auth         token -> caller                          not for health and reflection
+    gate         UNAVAILABLE while starting, stopping, or without the log              "
+    deadline     for a unary call that brings none                                     "
+    decoding     bytes -> request, so that malformed bytes are refused like anything else
+    handler      may answer with messages or with bytes that are serialised already
+
+Handlers read a request stream by iterating over it (not by `context.read()`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, TypeAlias, TypeVar
+
+import grpc
+import structlog
+from google.protobuf.message import DecodeError
+from structlog.contextvars import bind_contextvars
+
+from stud_service.identity import set_caller
+from stud_service.refusals import DETAILS_KEY, MAX_TEXT, Refused
+from stud_service.tokens import Verifier
+
+logger = structlog.get_logger(__name__)
+
+PUBLIC_SERVICES = ("/grpc.health.", "/grpc.reflection.")
+"""Open to everybody: a probe has no token, and says and hears nothing about the game."""
+
+AUTHORIZATION = "authorization"
+BEARER = "bearer "
+
+Context = Any  # grpc.aio.ServicerContext: its type parameters say nothing about bytes
+Layer = Callable[[Any, Context], Awaitable[Any]]
+"""(request or iterator of requests, context) -> serialised response, or None when responses are streamed."""
+
+Gate = Callable[[], Refused | None]
+"""Returns why no call is taken now, or None."""
+
+Details = grpc.HandlerCallDetails
+Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
+Req = TypeVar("Req")
+Resp = TypeVar("Resp")
+
+
+class Interceptor(grpc.aio.ServerInterceptor):
+    """Wraps every handler of a server. One instance per server."""
+
+    def __init__(self, verifier: Verifier, gate: Gate, call_timeout_s: float) -> None:
+        self._verifier = verifier
+        self._gate = gate
+        self._call_timeout_s = call_timeout_s
+        self._wrapped: dict[str, tuple[Handler, Handler]] = {}
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[Details], Awaitable[grpc.RpcMethodHandler[Req, Resp] | None]],
+        handler_call_details: Details,
+    ) -> grpc.RpcMethodHandler[Req, Resp] | None:
+        handler = await continuation(handler_call_details)
+        if handler is None:  # no such method: gRPC says UNIMPLEMENTED
+            return handler
+        method = str(handler_call_details.method)
+        known = self._wrapped.get(method)
+        if known is None or known[0] is not handler:
+            known = self._wrapped[method] = handler, self._wrap(handler, method)
+        return known[1]
+
+    def _wrap(self, handler: Handler, method: str) -> Handler:
+        layer = _decoding(handler, _answering(handler))
+        if not method.startswith(PUBLIC_SERVICES):
+            if not handler.response_streaming:
+                layer = _deadline(self._call_timeout_s, layer)
+            layer = _auth(self._verifier, _gate(self._gate, layer))
+        layer = _errors(_context(method, layer))
+        # Serialising happens inside for single responses; written ones pass the serializer on their way out.
+        if handler.response_streaming:
+            make = (
+                grpc.stream_stream_rpc_method_handler
+                if handler.request_streaming
+                else grpc.unary_stream_rpc_method_handler
+            )
+            return make(layer, None, _serializer(handler))
+        make_unary = (
+            grpc.stream_unary_rpc_method_handler if handler.request_streaming else grpc.unary_unary_rpc_method_handler
+        )
+        return make_unary(layer, None, None)
+
+
+# The layers, outermost first
+
+
+def _errors(inner: Layer) -> Layer:
+    async def errors(request: Any, context: Context) -> Any:
+        try:
+            return await inner(request, context)
+        except Refused as why:
+            refused = why
+            logger.debug("refused", reason=refused.reason, text=refused.text)
+        except Exception as fault:  # noqa: BLE001  (the last line of defence: nothing of it may reach the client)
+            refused = _incident(fault)
+        # The only place that aborts. A cancelled call is no error and passes through.
+        trailers = ((DETAILS_KEY, refused.details()),)
+        await context.abort(refused.code, refused.text[:MAX_TEXT], trailers)
+        return None
+
+    return errors
+
+
+def _incident(fault: Exception) -> Refused:
+    incident = secrets.token_hex(8)
+    logger.error("incident", incident=incident, exc_info=fault)
+    return Refused("INTERNAL", f"something unexpected happened, incident {incident}", incident=incident)
+
+
+def _context(method: str, inner: Layer) -> Layer:
+    async def context_of_logs(request: Any, context: Context) -> Any:
+        bind_contextvars(method=method)
+        return await inner(request, context)
+
+    return context_of_logs
+
+
+def _auth(verifier: Verifier, inner: Layer) -> Layer:
+    async def auth(request: Any, context: Context) -> Any:
+        who = verifier.caller_of(_token_in(context))
+        set_caller(who)
+        bind_contextvars(account=who.account)
+        return await inner(request, context)
+
+    return auth
+
+
+def _token_in(context: Context) -> str:
+    for name, value in context.invocation_metadata() or ():
+        if name == AUTHORIZATION:
+            if not isinstance(value, str) or value[: len(BEARER)].lower() != BEARER:
+                break
+            return value[len(BEARER) :].strip()
+    raise Refused("UNAUTHENTICATED", "want metadata 'authorization: Bearer <token>'")
+
+
+def _gate(gate: Gate, inner: Layer) -> Layer:
+    async def gated(request: Any, context: Context) -> Any:
+        closed = gate()
+        if closed is not None:
+            raise closed
+        return await inner(request, context)
+
+    return gated
+
+
+def _deadline(timeout_s: float, inner: Layer) -> Layer:
+    async def deadline(request: Any, context: Context) -> Any:
+        if context.time_remaining() is not None:
+            return await inner(request, context)  # gRPC cancels the call at the client's own deadline
+        timeout = asyncio.timeout(timeout_s)
+        try:
+            async with timeout:
+                return await inner(request, context)
+        except TimeoutError:
+            if not timeout.expired():
+                raise
+            raise Refused(
+                "CALL_DEADLINE", f"there was no answer within {timeout_s:g} s; it may still come about"
+            ) from None
+
+    return deadline
+
+
+def _decoding(handler: Handler, inner: Layer) -> Layer:
+    # The stubs say that a handler has a deserializer; one for raw bytes has none.
+    decode: Callable[[bytes], Any] = handler.request_deserializer or bytes
+
+    async def decoding(request: Any, context: Context) -> Any:
+        if handler.request_streaming:
+            return await inner(Requests(request, decode), context)
+        message = _decode(decode, request)
+        for name in ("table", "request_id"):
+            value = getattr(message, name, None)
+            if value and isinstance(value, str):
+                bind_contextvars(**{name: value[:64]})
+        return await inner(message, context)
+
+    return decoding
+
+
+def _decode(decode: Callable[[bytes], Any], data: bytes) -> Any:
+    try:
+        return decode(data)
+    except (DecodeError, ValueError):
+        raise Refused("MALFORMED_MESSAGE", "the bytes are no message of this type") from None
+
+
+class Requests:
+    """The requests of a stream, decoded one by one. Iterating may stop and go on later, elsewhere."""
+
+    def __init__(self, data: AsyncIterator[bytes], decode: Callable[[bytes], Any]) -> None:
+        self._data = data.__aiter__()
+        self._decode = decode
+
+    def __aiter__(self) -> Requests:
+        return self
+
+    async def __anext__(self) -> Any:
+        return _decode(self._decode, await self._data.__anext__())
+
+
+def _answering(handler: Handler) -> Layer:
+    """The innermost layer: calls the handler in whatever style it is written."""
+    serialize = _serializer(handler)
+
+    async def single(request: Any, context: Context) -> bytes:
+        call: Any = handler.stream_unary if handler.request_streaming else handler.unary_unary
+        return serialize(await call(request, context))
+
+    async def streamed(request: Any, context: Context) -> None:
+        call: Any = handler.stream_stream if handler.request_streaming else handler.unary_stream
+        running = call(request, context)
+        if not hasattr(running, "__aiter__"):
+            await running  # a coroutine that writes to the context by itself
+            return
+        try:
+            async for response in running:
+                await context.write(response)
+        finally:
+            await running.aclose()  # its own cleaning up must not wait for the garbage collector
+
+    return streamed if handler.response_streaming else single
+
+
+def _serializer(handler: Handler) -> Callable[[Any], bytes]:
+    encode: Callable[[Any], bytes] = handler.response_serializer or bytes
+
+    def serialize(response: Any) -> bytes:
+        return response if isinstance(response, bytes) else encode(response)
+
+    return serialize

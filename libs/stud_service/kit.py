@@ -1,0 +1,92 @@
+"""What a service is given: its name, settings, log, clock, source of ids, and a nursery for its tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from stud_eventlog.log import EventLog
+from stud_eventlog.types import COMMIT_ID_BYTES
+from stud_service.settings import ServiceSettings
+
+logger = structlog.get_logger(__name__)
+
+
+def now_ms() -> int:
+    """Returns milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+def new_commit_id() -> bytes:
+    return secrets.token_bytes(COMMIT_ID_BYTES)
+
+
+class Tasks:
+    """Tasks that live as long as the service. `crashed` is set to the first fault of one of them."""
+
+    def __init__(self) -> None:
+        self.running: set[asyncio.Task[Any]] = set()
+        self.fault: BaseException | None = None
+        self.crashed = asyncio.Event()
+
+    def spawn(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
+        task = asyncio.get_running_loop().create_task(coro, name=name)
+        self.running.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self.running.discard(task)
+        if task.cancelled() or (fault := task.exception()) is None:
+            return
+        logger.error("task_crashed", task=task.get_name(), exc_info=fault)
+        if self.fault is None:
+            self.fault = fault
+        self.crashed.set()
+
+    async def cancel_all(self) -> None:
+        """Cancels what still runs and waits for its end."""
+        tasks = [task for task in self.running if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@dataclass
+class Kit:
+    """Everything of the world outside that a service may use. Tests need to give only the first three."""
+
+    name: str
+    """table, dealer, rules or wallet."""
+
+    settings: ServiceSettings
+    log: EventLog
+    clock: Callable[[], int] = now_ms
+    """Milliseconds since the epoch."""
+
+    new_id: Callable[[], bytes] = new_commit_id
+    """16 random bytes: the id of a commit."""
+
+    tasks: Tasks = field(default_factory=Tasks)
+
+    @property
+    def keys_dir(self) -> Path:
+        return self.settings.keys_dir
+
+    @property
+    def build(self) -> str:
+        """Name of this build; every commit carries it."""
+        return self.settings.build
+
+    def spawn(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
+        """Starts a task that belongs to the service. If it crashes, that is logged and the service stops: one that
+        lost a part of itself must not look alive. Returning or being cancelled is no crash.
+        """
+        return self.tasks.spawn(coro, name)

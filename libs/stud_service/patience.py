@@ -1,0 +1,111 @@
+"""Trying again, and knowing when that is no use.
+
+A fault of the world (the log is away, somebody else wrote first) is waited out, however long it takes. A fault of the
+message would come back every time: that is poison.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import traceback
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import grpc
+import structlog
+
+from stud_eventlog import keys
+from stud_eventlog.errors import ChainBroken, EventLogError, LogBehind, VersionConflict
+from stud_eventlog.log import EventLog
+from stud_service.refusals import Refused
+from stud_wire.codec import UnknownEventError
+
+logger = structlog.get_logger(__name__)
+
+FIRST_PAUSE_S = 0.02
+LONGEST_PAUSE_S = 2.0
+UNEXPECTED_ATTEMPTS = 5
+"""An exception that nobody foresaw may be the world's fault; after so many attempts it is the message's."""
+
+DETERMINISTIC = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, AssertionError)
+
+
+class Poison(Exception):
+    """The message cannot be handled, now or ever. The text ends up among the dead letters: no card may be in it."""
+
+
+Judge = Callable[[Exception, int], Poison | None]
+"""(fault, attempts so far) -> poison, or None when trying again may help."""
+
+
+class Backoff:
+    """Pauses that double, with jitter, and a line in the log at every doubling of attempts."""
+
+    def __init__(self) -> None:
+        self.attempts = 0
+
+    async def wait(self, log: EventLog, why: Exception, what: str) -> None:
+        self.attempts += 1
+        if self.attempts & (self.attempts - 1) == 0 and not (self.attempts == 1 and isinstance(why, VersionConflict)):
+            logger.warning("trying_again", what=what, attempts=self.attempts, why=str(why) or type(why).__name__)
+        pause_s = min(FIRST_PAUSE_S * 2 ** min(self.attempts - 1, 16), LONGEST_PAUSE_S)
+        await asyncio.sleep(pause_s * (0.5 + random.random() / 2))  # noqa: S311  (spreads repetitions, no secret)
+        if not log.available:
+            try:
+                async with asyncio.timeout(LONGEST_PAUSE_S):
+                    await log.wait_available()
+            except TimeoutError:
+                pass
+
+
+async def settle(work: Callable[[], Awaitable[None]], log: EventLog, what: str, poisons: Judge | None = None) -> None:
+    """Does `work` until it succeeds. Raises Poison as judged by `poisons`, and UnknownEventError; without a judge only
+    the log's errors are waited out and everything else is raised as it is.
+    """
+    backoff = Backoff()
+    while True:
+        try:
+            await work()
+        except UnknownEventError:
+            raise
+        except Exception as why:
+            if poisons is None:
+                if not isinstance(why, EventLogError):
+                    raise
+            elif (poison := poisons(why, backoff.attempts + 1)) is not None:
+                raise poison from why
+            await backoff.wait(log, why, what)
+        else:
+            return
+
+
+def poisons(table: str) -> Judge:
+    """Returns who judges the faults of handling a table's messages."""
+
+    def judge(why: Exception, attempts: int) -> Poison | None:
+        if isinstance(why, Poison):
+            return why
+        if isinstance(why, (LogBehind, ChainBroken)):
+            # Only operators can help this table, and the others should not wait for them. Of a log that many tables
+            # share (a ledger) all must wait.
+            name = keys.parse_stream(why.stream)
+            own = name is not None and name.table_id == table
+            return Poison(f"{type(why).__name__}: {why}") if own else None
+        if isinstance(why, Refused):
+            return None if why.code is grpc.StatusCode.UNAVAILABLE else Poison(f"refused: {why.reason}")
+        if isinstance(why, (EventLogError, OSError)):  # TimeoutError and ConnectionError are OSErrors
+            return None
+        if isinstance(why, DETERMINISTIC) or attempts >= UNEXPECTED_ATTEMPTS:
+            return Poison(place_of(why))
+        return None
+
+    return judge
+
+
+def place_of(fault: Exception) -> str:
+    """Returns the type of a fault and where it was raised, without its text, which might quote a card."""
+    frames = traceback.extract_tb(fault.__traceback__)
+    if not frames:
+        return type(fault).__name__
+    return f"{type(fault).__name__} at {Path(frames[-1].filename).name}:{frames[-1].lineno}"

@@ -1,0 +1,105 @@
+"""Refusals as they leave a service: reason -> gRPC status, and google.rpc.ErrorInfo beside it.
+
+The catalogue is ``stud/errors/v1/reasons.proto``; a test holds this table to it. Refusing is not a fault: a refused
+call changed nothing, and the text is for people and may change.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+import grpc
+from google.protobuf import any_pb2
+from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
+
+from stud_core.events import Option
+from stud_core.rejection import Rejection
+
+DOMAIN = "stud"
+DETAILS_KEY = "grpc-status-details-bin"
+MAX_TEXT = 500
+"""Characters of a text or of one metadata value. Trailers are limited to 8 KiB in all."""
+
+MAX_METADATA = 8
+
+_Code = grpc.StatusCode
+
+_REASONS: dict[grpc.StatusCode, str] = {
+    _Code.INVALID_ARGUMENT: """INVALID_FIELD MALFORMED_MESSAGE REQUEST_ID_REQUIRED INVALID_RULESET INVALID_TABLE
+        SEAT_OUT_OF_RANGE UNKNOWN_CURRENCY INVALID_ADJUSTMENT INVALID_CARDS INVALID_DECK""",
+    _Code.ALREADY_EXISTS: "REQUEST_ID_REUSED TABLE_EXISTS SEAT_TAKEN ALREADY_SEATED ALREADY_DONE ALREADY_DECIDED",
+    _Code.UNAUTHENTICATED: "UNAUTHENTICATED TOKEN_EXPIRED",
+    _Code.PERMISSION_DENIED: "ROLE_NOT_ALLOWED",
+    _Code.INTERNAL: "INTERNAL",
+    _Code.UNAVAILABLE: "LOG_UNAVAILABLE OUTCOME_UNKNOWN LOG_BEHIND STOPPING",
+    _Code.DEADLINE_EXCEEDED: "CALL_DEADLINE",
+    _Code.RESOURCE_EXHAUSTED: "RESUME_FROM_VERSION TABLE_FULL",
+    _Code.NOT_FOUND: "UNKNOWN_TABLE UNKNOWN_SITTING UNKNOWN_HAND UNKNOWN_ACCOUNT UNKNOWN_RULESET",
+    _Code.OUT_OF_RANGE: "BUY_IN_TOO_SMALL BUY_IN_TOO_LARGE TOP_UP_OUT_OF_LIMITS",
+    _Code.ABORTED: "RESERVATION_EXPIRED SEAT_LEFT",
+    _Code.FAILED_PRECONDITION: """TABLE_NOT_OPEN TABLE_PAUSED TABLE_NOT_PAUSED NOT_SEATED TOP_UP_OPEN LEAVING
+        ALREADY_SITTING_OUT NOT_SITTING_OUT NO_CHIPS NO_HAND HAND_NOT_STARTABLE NOT_YOUR_TURN STALE_TURN ILLEGAL_ACTION
+        DEADLINE_PASSED NO_PROMPT STALE_PROMPT UNEXPECTED_CARDS HAND_ALREADY_ENDED PRE_ACTION_NOT_ALLOWED
+        INSUFFICIENT_FUNDS ACCOUNT_FROZEN ACCOUNT_NOT_FROZEN SITTING_MISMATCH CLAIM_MISMATCH ESCROW_OVERDRAWN
+        STACKED_NOT_ALLOWED NOTHING_BLOCKED SECOND_OPERATOR_REQUIRED HAND_NOT_ENDED NO_REFEREE_FIGURES
+        STACKED_DECKS_OFF DECK_ALREADY_COMMITTED HAND_RUNNING""",
+}
+
+CODES: dict[str, grpc.StatusCode] = {reason: code for code, names in _REASONS.items() for reason in names.split()}
+"""Every reason of the catalogue, without its prefix, and the status it is sent with."""
+
+
+class Refused(Exception):
+    """The call is refused. Handlers raise it; the error interceptor sends it.
+
+    `reason` is a name of the catalogue without "REASON_" (anything else is a ValueError here, not a surprise for a
+    client). Metadata is for machines: "field", "min", "max", "legal", "rule" and the like.
+    """
+
+    def __init__(self, reason: str, text: str, **metadata: str) -> None:
+        if reason not in CODES:
+            raise ValueError(f"{reason!r} is no reason of the catalogue")
+        super().__init__(f"{reason}: {text}")
+        self.reason = str(reason)
+        self.text = text
+        self.metadata = metadata
+
+    @property
+    def code(self) -> grpc.StatusCode:
+        return CODES[self.reason]
+
+    @classmethod
+    def from_rejection(cls, rejection: Rejection) -> Self:
+        """Returns the refusal of a command by the core: its rule and what would have been legal as metadata."""
+        metadata = {}
+        if rejection.rule:
+            metadata["rule"] = rejection.rule
+        if rejection.legal:
+            metadata["legal"] = legal_text(rejection.legal)
+        return cls(rejection.reason.value, rejection.text, **metadata)
+
+    def details(self) -> bytes:
+        """Returns the serialised google.rpc.Status with its ErrorInfo: the value of `grpc-status-details-bin`."""
+        info = error_details_pb2.ErrorInfo(reason=self.reason, domain=DOMAIN)
+        for name, value in list(self.metadata.items())[:MAX_METADATA]:
+            info.metadata[name] = str(value)[:MAX_TEXT]
+        detail = any_pb2.Any()
+        detail.Pack(info)
+        number: int = self.code.value[0]
+        status = status_pb2.Status(code=number, message=self.text[:MAX_TEXT], details=[detail])
+        data: bytes = status.SerializeToString()
+        return data
+
+
+def legal_text(options: tuple[Option, ...]) -> str:
+    """Returns legal actions for people, e.g. "fold; call 200; raise to 400 (high)". Amounts are minor units."""
+    return "; ".join(_option_text(option) for option in options)
+
+
+def _option_text(option: Option) -> str:
+    words = option.verb.name.lower().replace("_", "-")
+    if option.amount:
+        words += f" {option.amount}" if option.amount == option.to or words == "call" else f" to {option.to}"
+    if option.size is not None:
+        words += f" ({option.size.name.lower()})"
+    return words + (" all-in" if option.all_in else "")

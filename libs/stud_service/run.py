@@ -1,0 +1,296 @@
+"""The life of a service process: start, serve, stop. `python -m dealer_service` calls `run("dealer", DealerApp)`.
+
+    settings -> logging -> port bound -> log connected and checked -> app made and registered -> listening, NOT_SERVING
+    -> app started -> SERVING … NOT_SERVING while the log is away … signal or crash
+    -> NOT_SERVING -> app.stop -> server.stop(grace) -> tasks cancelled -> log closed
+
+Exit codes: 0 = stopped when told to, 1 = something crashed, 2 = could not start (one line says what to do).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import grpc
+import structlog
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from stud_eventlog.errors import EventLogError, LogUnavailable, NotInitialised, UnsafeServer
+from stud_eventlog.log import EventLog
+from stud_eventlog.redis_streams import RedisEventLog
+from stud_eventlog.types import Head
+from stud_service import GRPC_CAME_FIRST, logging
+from stud_service.interceptors import Interceptor
+from stud_service.kit import Kit
+from stud_service.refusals import Refused
+from stud_service.settings import ServiceSettings, SettingsError, load_settings
+from stud_service.tokens import KeyFileError, Verifier, load_public_key
+
+logger = structlog.get_logger(__name__)
+
+SERVICE_NAMES = {name: f"stud.{name}.v1.{name.capitalize()}Service" for name in ("table", "dealer", "rules", "wallet")}
+MAX_REQUEST_BYTES = 64 * 1024
+
+SERVER_OPTIONS = [
+    # Two servers on one port would share the calls at random; better that the second one fails to start.
+    ("grpc.so_reuseport", 0),
+    # Bigger messages end as RESOURCE_EXHAUSTED before they are read.
+    ("grpc.max_receive_message_length", MAX_REQUEST_BYTES),
+    # Our clients ping every 30 s (stud_client). By default a server takes more than one ping in 5 minutes for abuse.
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.max_ping_strikes", 10),
+    # A client that vanished without a word is noticed within these two together, and its streams end.
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.http2.max_pings_without_data", 0),
+]
+
+FIRST_WAIT_S = 0.1
+LONGEST_WAIT_S = 2.0
+WATCH_S = 0.1
+PING_EVERY = 10
+"""Every so many looks at the log it is also asked something, so that its absence is noticed without traffic."""
+
+
+class App(Protocol):
+    """What a service must be able to do. `start` may read logs; calls are refused until it has returned."""
+
+    async def start(self) -> None: ...
+
+    def register(self, server: grpc.aio.Server) -> None:
+        """Adds the servicers; called before `start`."""
+
+    async def stop(self) -> None:
+        """Ends streams and finishes what has been accepted."""
+
+
+class CannotStart(Exception):
+    """What is wrong and what would help, in one line."""
+
+
+def run(name: str, factory: Callable[[Kit], App], arguments: Sequence[str] | None = None) -> int:
+    """Runs a service until SIGTERM or SIGINT and returns the exit code for the process."""
+    try:
+        settings = load_settings(name, sys.argv[1:] if arguments is None else arguments)
+    except SettingsError as why:
+        logging.configure(name)
+        return _cannot_start(why)
+    logging.configure(name, settings.log_level)
+    if GRPC_CAME_FIRST:
+        logger.warning("slow_grpc", why="grpc was imported before stud_service could set GRPC_EXPERIMENTS")
+    try:
+        return asyncio.run(Process(name, settings).run(factory))
+    except CannotStart as why:
+        return _cannot_start(why)
+
+
+def _cannot_start(why: Exception) -> int:
+    logger.error("cannot_start", why=str(why))
+    return 2
+
+
+class Process:
+    """One service in this process; made and run inside one event loop."""
+
+    def __init__(self, name: str, settings: ServiceSettings) -> None:
+        self.name = name
+        self.settings = settings
+        self.stop_asked = asyncio.Event()
+        self._started = False
+        self._log: EventLog | None = None
+        self._health = health.aio.HealthServicer()
+
+    async def run(self, factory: Callable[[Kit], App]) -> int:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop_asked.set)
+        server = self._make_server()
+        self._bind(server)
+        log = await self._connect()
+        if log is None:
+            return 0  # told to stop while waiting for the log
+        try:
+            return await self._serve(server, log, factory)
+        finally:
+            await log.close()
+            logger.info("stopped")
+
+    # Starting
+
+    def _make_server(self) -> grpc.aio.Server:
+        try:
+            key = load_public_key(self.settings.keys_dir)
+        except KeyFileError as why:
+            raise CannotStart(str(why)) from None
+        verifier = Verifier(key, issuer=self.settings.jwt_issuer, audience=self.settings.jwt_audience)
+        interceptor = Interceptor(verifier, self.gate, self.settings.call_timeout_ms / 1000)
+        return grpc.aio.server(interceptors=[interceptor], options=SERVER_OPTIONS)
+
+    def _bind(self, server: grpc.aio.Server) -> None:
+        address = self.settings.listen
+        try:
+            self.port = server.add_insecure_port(address)
+        except RuntimeError:
+            raise CannotStart(
+                f"cannot listen on {address}: is it in use? Set STUD_{self.name.upper()}_LISTEN"
+            ) from None
+
+    async def _connect(self) -> EventLog | None:
+        """Waits for the log as long as it takes. Returns None when told to stop first."""
+        pause_s = FIRST_WAIT_S
+        while not self.stop_asked.is_set():
+            try:
+                log = await RedisEventLog.connect(
+                    self.settings.redis_url,
+                    allow_volatile=self.settings.allow_volatile,
+                    client_name=f"stud-{self.name}",
+                    on_log_behind=_log_behind,
+                )
+            except LogUnavailable as why:
+                logger.warning("waiting_for_log", why=str(why))
+                await self._pause(pause_s)
+                pause_s = min(2 * pause_s, LONGEST_WAIT_S)
+                continue
+            except UnsafeServer as why:
+                raise CannotStart(
+                    f"{why}. Change the server's settings, or accept it with STUD_ALLOW_VOLATILE=1"
+                ) from None
+            except ValueError as why:
+                raise CannotStart(f"STUD_REDIS_URL: {type(why).__name__}, want redis://host:port/0") from None
+            try:
+                await log.require_initialised()
+            except NotInitialised as why:
+                await log.close()
+                raise CannotStart(f"{why}. Initialise a new log with `stud init`") from None
+            except LogUnavailable as why:
+                await log.close()
+                logger.warning("waiting_for_log", why=str(why))
+                continue
+            return log
+        return None
+
+    async def _pause(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds * (0.5 + random.random() / 2)):  # noqa: S311  (jitter, no secret)
+                await self.stop_asked.wait()
+        except TimeoutError:
+            pass
+
+    # Serving
+
+    async def _serve(self, server: grpc.aio.Server, log: EventLog, factory: Callable[[Kit], App]) -> int:
+        self._log = log
+        kit = Kit(self.name, self.settings, log)
+        app = await self._make_app(factory, kit)
+        app.register(server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        names = [SERVICE_NAMES.get(self.name, self.name), health.SERVICE_NAME, reflection.SERVICE_NAME]
+        reflection.enable_server_reflection(names, server)
+        await self._tell(serving=False)
+        await server.start()
+        logger.info("listening", address=self.settings.listen, port=self.port, build=kit.build)
+        try:
+            await self._start_app(app, kit)
+            if not (self.stop_asked.is_set() or kit.tasks.crashed.is_set()):
+                kit.spawn(self._watch_log(log), "watch log")
+                self._started = True
+                await self._tell(serving=log.available)
+                logger.info("started")
+                await self._until_told_to_stop(kit)
+        finally:
+            await self._stop(server, app, kit)
+        return 0 if kit.tasks.fault is None else 1
+
+    async def _make_app(self, factory: Callable[[Kit], App], kit: Kit) -> App:
+        try:
+            return factory(kit)
+        except (ValueError, OSError) as why:  # keys that are missing or malformed
+            raise CannotStart(f"{type(why).__name__}: {why}") from None
+
+    async def _start_app(self, app: App, kit: Kit) -> None:
+        """Starts the app; a signal or a crash meanwhile ends the start."""
+        starting = kit.spawn(app.start(), "start")
+        told = asyncio.ensure_future(self.stop_asked.wait())
+        try:
+            await asyncio.wait((starting, told), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            told.cancel()
+            if not starting.done():
+                starting.cancel()
+                await asyncio.gather(starting, return_exceptions=True)
+        await asyncio.sleep(0)  # lets the nursery note a fault of the start
+
+    async def _until_told_to_stop(self, kit: Kit) -> None:
+        waits = [asyncio.ensure_future(event.wait()) for event in (self.stop_asked, kit.tasks.crashed)]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    def gate(self) -> Refused | None:
+        """Returns why calls are refused now."""
+        if self.stop_asked.is_set():
+            return Refused("STOPPING", "the service is stopping: connect again")
+        if not self._started:
+            return Refused("LOG_UNAVAILABLE", "the service is still reading its log: try again")
+        if self._log is None or not self._log.available:
+            return Refused("LOG_UNAVAILABLE", "the log cannot be reached; what was acknowledged is safe: try again")
+        return None
+
+    async def _watch_log(self, log: EventLog) -> None:
+        """Health follows the log: NOT_SERVING from the first failure until it is back and verified."""
+        serving, looks = log.available, 0
+        while True:
+            looks += 1
+            if looks % PING_EVERY == 0:
+                await self._ping(log)
+            if log.available != serving:
+                serving = log.available
+                await self._tell(serving=serving)
+            await asyncio.sleep(WATCH_S)
+
+    async def _ping(self, log: EventLog) -> None:
+        try:
+            await log.ping()
+        except NotInitialised as why:
+            logger.critical("log_lost_its_mark", why=str(why))
+        except EventLogError as why:
+            logger.debug("log_is_away", why=str(why))
+
+    async def _tell(self, *, serving: bool) -> None:
+        status = health_pb2.HealthCheckResponse.SERVING if serving else health_pb2.HealthCheckResponse.NOT_SERVING
+        for service in ("", SERVICE_NAMES.get(self.name, self.name)):
+            await self._health.set(service, status)
+        if self._started:
+            logger.info("health", serving=serving)
+
+    # Stopping
+
+    async def _stop(self, server: grpc.aio.Server, app: App, kit: Kit) -> None:
+        """Every step is bounded by the grace, and a fault in one does not keep the next from happening."""
+        self.stop_asked.set()
+        grace_s = self.settings.stop_grace_ms / 1000
+        logger.info("stopping", grace_ms=self.settings.stop_grace_ms)
+        await self._health.enter_graceful_shutdown()
+        try:
+            async with asyncio.timeout(grace_s + 1.0):
+                await app.stop()
+        except TimeoutError:
+            logger.warning("stop_took_too_long", step="app")
+        except Exception as fault:
+            logger.exception("stop_failed")
+            kit.tasks.fault = kit.tasks.fault or fault
+        await server.stop(grace_s)
+        await kit.tasks.cancel_all()
+
+
+def _log_behind(stream: str, acknowledged: Head, found: Head) -> None:
+    logger.critical("log_behind", stream=stream, acknowledged=acknowledged.version, found=found.version)

@@ -1,0 +1,140 @@
+"""What can be set from outside: environment variables that begin with ``STUD_``, and two flags. Nothing else is read.
+
+STUD_REDIS_URL             where the log is                              redis://127.0.0.1:7100/0
+STUD_<NAME>_LISTEN         where the service listens, else STUD_LISTEN   127.0.0.1:<port, see PORTS>
+STUD_KEYS_DIR              keys for tokens and cards                     var/keys
+STUD_LOG_LEVEL             debug, info, warning, error                   info
+STUD_ALLOW_VOLATILE        accept a server that may lose commits         0
+STUD_CURRENCIES            currencies that are served                    EUR,USD,GBP,CAD,XTS
+STUD_ALLOW_STACKED_DECKS   rehearsals (dealer only)                      0
+STUD_STOP_GRACE_MS         for finishing calls when stopping             5000
+STUD_CALL_TIMEOUT_MS       for a call that brings no deadline            15000
+STUD_JWT_ISSUER            who must have issued a token                  stud
+STUD_JWT_AUDIENCE          whom it must be for                           stud
+STUD_BUILD                 name of the build, noted in every commit      version of the package
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from stud_eventlog import keys
+
+PREFIX = "STUD_"
+PORTS = {"table": 7101, "dealer": 7102, "rules": 7103, "wallet": 7104}
+"""Redis has 7100 in a local run."""
+
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+
+class SettingsError(ValueError):
+    """A setting cannot be used. The text names the variable and what is wanted, one line per setting."""
+
+
+def build_name() -> str:
+    """Returns the version of the installed package, or "dev" when it runs uninstalled."""
+    try:
+        return metadata.version("stud")
+    except metadata.PackageNotFoundError:
+        return "dev"
+
+
+class ServiceSettings(BaseSettings):
+    """See the module's docstring. ``ServiceSettings()`` takes the environment; arguments go before it."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True)
+
+    redis_url: str = "redis://127.0.0.1:7100/0"
+    listen: str = "127.0.0.1:0"
+    keys_dir: Path = Path("var/keys")
+    log_level: LogLevel = "info"
+    allow_volatile: bool = False
+    currencies: Annotated[tuple[str, ...], NoDecode] = ("EUR", "USD", "GBP", "CAD", "XTS")
+    allow_stacked_decks: bool = False
+    stop_grace_ms: int = Field(default=5_000, ge=0, le=600_000)
+    call_timeout_ms: int = Field(default=15_000, ge=1, le=600_000)
+    jwt_issuer: str = "stud"
+    jwt_audience: str = "stud"
+    build: str = Field(default_factory=build_name)
+
+    @field_validator("redis_url")
+    @classmethod
+    def _is_redis_url(cls, url: str) -> str:
+        if not url.startswith(("redis://", "rediss://", "unix://")):
+            raise ValueError("want redis://, rediss:// or unix://")
+        return url
+
+    @field_validator("listen")
+    @classmethod
+    def _has_host_and_port(cls, address: str) -> str:
+        host, colon, port = address.rpartition(":")
+        if not (host and colon and port.isascii() and port.isdecimal() and int(port) < 65_536):
+            raise ValueError("want HOST:PORT, for instance 127.0.0.1:7101")
+        return address
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _any_case(cls, level: object) -> object:
+        return level.lower() if isinstance(level, str) else level
+
+    @field_validator("currencies", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        if isinstance(value, str):
+            value = tuple(part.strip() for part in value.split(",") if part.strip())
+        if isinstance(value, (tuple, list)):
+            if not value:
+                raise ValueError("want at least one currency")
+            return tuple(dict.fromkeys(keys.check_currency(str(currency)) for currency in value))
+        return value
+
+
+def load_settings(
+    name: str, arguments: Sequence[str] = (), environ: Mapping[str, str] | None = None
+) -> ServiceSettings:
+    """Returns the settings of the service `name` from its flags and the environment. Raises SettingsError.
+
+    `--help` prints the flags and ends the process, as an unknown flag does (SystemExit, code 2).
+    """
+    environ = os.environ if environ is None else environ
+    flags = _parser(name).parse_args(list(arguments))
+    given: dict[str, Any] = {}
+    listen = flags.listen or environ.get(f"{PREFIX}{name.upper()}_LISTEN") or environ.get(f"{PREFIX}LISTEN")
+    given["listen"] = listen or f"127.0.0.1:{PORTS.get(name, 0)}"
+    if flags.allow_stacked_decks:
+        given["allow_stacked_decks"] = True
+    try:
+        return ServiceSettings(**given)
+    except ValidationError as error:
+        raise SettingsError("; ".join(_in_words(name, problem) for problem in error.errors())) from None
+
+
+def _in_words(name: str, problem: Any) -> str:
+    field = str(problem["loc"][0]) if problem["loc"] else "settings"
+    variable = f"{PREFIX}{name.upper()}_LISTEN" if field == "listen" else PREFIX + field.upper()
+    # Not the value: a URL may hold a password.
+    return f"{variable}: {problem['msg'].removeprefix('Value error, ')}"
+
+
+def _parser(name: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {name}_service",
+        description=f"Runs the {name} service until SIGTERM or SIGINT. Logs are JSON lines on standard error.",
+        epilog="Everything else is set by the environment:" + (__doc__ or "").partition("\n\n")[2],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--listen", metavar="HOST:PORT", help=f"instead of {PREFIX}{name.upper()}_LISTEN")
+    parser.add_argument(
+        "--allow-stacked-decks",
+        action="store_true",
+        help="dealer only: rehearsal tables in currency XTS may have their decks stacked",
+    )
+    return parser

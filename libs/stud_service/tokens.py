@@ -1,0 +1,152 @@
+"""Tokens: JWT that say who calls. Services only verify; minting is for local runs and tests.
+
+The algorithm is pinned by the key at hand, never chosen by the token: EdDSA for an Ed25519 key, RS256 for an RSA key.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import jwt
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
+
+from stud_service.identity import Caller
+from stud_service.refusals import Refused
+
+ROLES = frozenset({"player", "operator", "cashier", "auditor", "service"})
+PRIVATE_KEY = "jwt-private.pem"
+PUBLIC_KEY = "jwt-public.pem"
+AUTH_DIR = "auth"
+"""Where several mounts make up the keys directory, the token keys have one of their own."""
+
+ISSUER = AUDIENCE = "stud"
+MAX_SUBJECT = 64
+MAX_TOKEN = 4096
+CACHED = 10_000
+
+PrivateKey = Ed25519PrivateKey | RSAPrivateKey
+PublicKey = Ed25519PublicKey | RSAPublicKey
+
+
+class KeyFileError(ValueError):
+    """A key file is missing or holds no usable key. The text names it."""
+
+
+def load_private_key(keys_dir: Path) -> PrivateKey:
+    """Reads `jwt-private.pem`; raises KeyFileError."""
+    path = _find(keys_dir, PRIVATE_KEY)
+    try:
+        key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+    except (OSError, ValueError, TypeError) as why:
+        raise KeyFileError(f"{path}: cannot be read as a private key ({type(why).__name__})") from None
+    if not isinstance(key, PrivateKey):
+        raise KeyFileError(f"{path}: want an Ed25519 or RSA key")
+    return key
+
+
+def load_public_key(keys_dir: Path) -> PublicKey:
+    """Reads `jwt-public.pem`; raises KeyFileError."""
+    path = _find(keys_dir, PUBLIC_KEY)
+    try:
+        key = serialization.load_pem_public_key(path.read_bytes())
+    except (OSError, ValueError, TypeError) as why:
+        raise KeyFileError(f"{path}: cannot be read as a public key ({type(why).__name__})") from None
+    if not isinstance(key, PublicKey):
+        raise KeyFileError(f"{path}: want an Ed25519 or RSA key")
+    return key
+
+
+def _find(keys_dir: Path, name: str) -> Path:
+    for path in (keys_dir / name, keys_dir / AUTH_DIR / name):
+        if path.is_file():
+            return path
+    raise KeyFileError(f"there is no {name} in {keys_dir}: set STUD_KEYS_DIR, or make keys with `stud init`")
+
+
+def mint(
+    sub: str,
+    roles: Iterable[str],
+    ttl_s: int,
+    key: PrivateKey,
+    *,
+    issuer: str = ISSUER,
+    audience: str = AUDIENCE,
+) -> str:
+    """Returns a token for `sub` that expires `ttl_s` seconds from now (negative: it has expired already)."""
+    now = int(time.time())
+    claims = {"sub": sub, "roles": sorted(roles), "iss": issuer, "aud": audience, "iat": now, "exp": now + ttl_s}
+    return jwt.encode(claims, key, algorithm=_algorithm(key))
+
+
+def _algorithm(key: PrivateKey | PublicKey) -> str:
+    return "EdDSA" if isinstance(key, (Ed25519PrivateKey, Ed25519PublicKey)) else "RS256"
+
+
+class Verifier:
+    """Turns a token into its caller. Verified tokens are remembered until they expire: a signature costs more than all
+    the rest of a call's checks.
+    """
+
+    def __init__(
+        self,
+        key: PublicKey,
+        *,
+        issuer: str = ISSUER,
+        audience: str = AUDIENCE,
+        clock_s: Callable[[], float] = time.time,
+    ) -> None:
+        self._key = key
+        self._algorithms = [_algorithm(key)]
+        self._issuer = issuer
+        self._audience = audience
+        self._clock_s = clock_s
+        self._known: OrderedDict[str, tuple[Caller, float]] = OrderedDict()
+
+    def caller_of(self, token: str) -> Caller:
+        """Raises Refused: TOKEN_EXPIRED, or UNAUTHENTICATED for everything else that is wrong with it."""
+        found = self._known.get(token)
+        if found is None:
+            found = self._known[token] = self._verify(token)
+            if len(self._known) > CACHED:
+                self._known.popitem(last=False)
+        who, expires_s = found
+        if self._clock_s() >= expires_s:
+            del self._known[token]
+            raise Refused("TOKEN_EXPIRED", "the token has expired: ask for a new one")
+        return who
+
+    def _verify(self, token: str) -> tuple[Caller, float]:
+        if len(token) > MAX_TOKEN:
+            raise Refused("UNAUTHENTICATED", f"the token has {len(token)} characters: want at most {MAX_TOKEN}")
+        try:
+            claims = jwt.decode(
+                token,
+                self._key,
+                algorithms=self._algorithms,
+                issuer=self._issuer,
+                audience=self._audience,
+                # Expiry is judged by our clock at every use, here it only must be there. A token "issued in the
+                # future" comes from a clock that is ahead of ours, which harms nobody.
+                options={"require": ["exp", "sub", "iss", "aud"], "verify_exp": False, "verify_iat": False},
+            )
+            expires_s = float(claims["exp"])
+        except (jwt.PyJWTError, TypeError, ValueError, OverflowError):
+            raise Refused("UNAUTHENTICATED", "the token does not verify") from None
+        return Caller(_subject(claims["sub"]), _roles(claims.get("roles", ()))), expires_s
+
+
+def _subject(value: object) -> str:
+    if not isinstance(value, str) or not 1 <= len(value) <= MAX_SUBJECT or not value.isprintable():
+        raise Refused("UNAUTHENTICATED", f"the token's sub must be 1 to {MAX_SUBJECT} printable characters")
+    return value
+
+
+def _roles(value: object) -> frozenset[str]:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(role, str) for role in value):
+        raise Refused("UNAUTHENTICATED", "the token's roles must be a list of names")
+    return ROLES.intersection(value)

@@ -1,0 +1,1 @@
+"""Translation between core values and protobuf messages."""

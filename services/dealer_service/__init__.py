@@ -1,0 +1,1 @@
+"""The dealer service: the deck and the order of its cards."""

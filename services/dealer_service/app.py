@@ -1,0 +1,42 @@
+"""The dealer service: owns the deck of every hand; listens to the tables."""
+
+from __future__ import annotations
+
+import grpc
+
+from dealer_service.listening import Listener, table_of
+from dealer_service.safe import KEYS, Safe
+from dealer_service.servicer import DealerServicer
+from dealer_service.shoe import Shoes
+from stud.dealer.v1 import dealer_service_pb2_grpc as rpc
+from stud_eventlog import keys
+from stud_service.feeds import FeedReader
+from stud_service.keyring import KeyRing
+from stud_service.kit import Kit
+
+READERS = ("table", "rules")
+"""Who reads the dealer's feed; what both have passed is dropped."""
+
+
+class DealerApp:
+    """Wires keys, shoes, the feed reader and the gRPC servicer."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+        self._safe = Safe(KeyRing.load(kit.keys_dir, *KEYS))
+        self.shoes = Shoes(kit, self._safe)
+
+    async def start(self) -> None:
+        """Listen to the tables of all shards. Decks are read when a table's first message comes."""
+        listener = Listener(self._kit, self._safe, self.shoes)
+        feeds = [keys.table_feed(shard) for shard in range(keys.SHARDS)]
+        trim = {keys.dealer_feed(shard): READERS for shard in range(keys.SHARDS)}
+        reader = FeedReader(self._kit, "dealer", feeds, listener.handle, table_of, trim_readers=trim)
+        self._kit.spawn(reader.run(), "table feeds")
+
+    def register(self, server: grpc.aio.Server) -> None:
+        """Add DealerService to the server."""
+        rpc.add_DealerServiceServicer_to_server(DealerServicer(self._kit, self._safe, self.shoes), server)
+
+    async def stop(self) -> None:
+        """Nothing to finish: what was taken in hand is durable or will be read again."""

@@ -1,0 +1,83 @@
+"""What the log says about a hand of long ago, found by bisection: versions and hand numbers rise together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from dealer_service.safe import Committed
+from stud_core.deck_events import DeckAwaited, DeckCardsDealt, DeckClosed, DeckCommitted, DeckSealed
+from stud_eventlog.log import EventLog
+from stud_eventlog.types import ChainBroken, StoredCommit
+from stud_wire.commits import decode_commit
+
+PAGE = 16
+"""Commits per read: more than a hand usually has."""
+
+
+class HandRecord(msgspec.Struct):
+    """The deck of one hand as it was logged."""
+
+    committed: Committed
+    root: bytes = b""
+    closed: bool = False
+
+
+async def find_hand(log: EventLog, stream: str, last: int, hand_no: int) -> HandRecord | None:
+    """Return the record of a hand within versions 1..``last``; None when it has no deck there.
+
+    Raises ChainBroken when the commits of the hand do not follow from each other.
+    """
+    first, best = 1, 0
+    while first <= last:
+        middle = (first + last) // 2
+        found = await _next_hand(log, stream, middle, last)
+        if found is None or found[1] >= hand_no:
+            best = found[0] if found is not None else best
+            last = middle - 1
+        else:
+            first = found[0] + 1
+    return await _read_hand(log, stream, best, hand_no) if best else None
+
+
+async def _next_hand(log: EventLog, stream: str, first: int, last: int) -> tuple[int, int] | None:
+    """Return version and newest hand of the first commit from ``first`` to ``last`` that belongs to a hand."""
+    while first <= last:
+        for stored in await log.read(stream, after=first - 1, limit=min(PAGE, last - first + 1)):
+            hand = newest_hand(decode_commit(stored.body).events)
+            if hand is not None:
+                return stored.version, hand
+        first += PAGE
+    return None
+
+
+def newest_hand(events: Iterable[object]) -> int | None:
+    """Return the newest hand that had a deck when these events were written; None when they do not tell."""
+    hands = [
+        0 if isinstance(event, DeckAwaited) else event.hand_no
+        for event in events
+        if isinstance(event, DeckAwaited | DeckCommitted | DeckSealed | DeckCardsDealt | DeckClosed)
+    ]
+    return max(hands, default=None)
+
+
+async def _read_hand(log: EventLog, stream: str, version: int, hand_no: int) -> HandRecord | None:
+    record: HandRecord | None = None
+    before: StoredCommit | None = None
+    while page := await log.read(stream, after=version - 1, limit=PAGE):
+        for stored in page:
+            if before is not None and stored.prev_hash != before.hash:
+                raise ChainBroken(stream, stored.version)
+            before = stored
+            for event in decode_commit(stored.body).events:
+                if isinstance(event, DeckCommitted):
+                    if record is not None or event.hand_no != hand_no:
+                        return record
+                    record = HandRecord(event)
+                elif record is not None and isinstance(event, DeckSealed):
+                    record.root = event.merkle_root
+                elif record is not None and isinstance(event, DeckClosed):
+                    record.closed = True
+        version += len(page)
+    return record

@@ -1,0 +1,62 @@
+"""A table's deck state from nothing but its log, reading no more than its last two hands.
+
+A DeckCommitted puts everything about its hand anew, and what is remembered of the hand before comes with the events
+between the two. So folding from the last but one DeckCommitted gives what folding the whole log gives (a test holds
+that for every version), and a table that comes back into the cache costs one read, however many hands it has played.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from dealer_service.requests import Requests
+from stud_core.deck import Deck, evolve
+from stud_core.deck_events import DeckCommitted
+from stud_eventlog.log import EventLog
+from stud_eventlog.types import Head
+from stud_wire.commits import DecodedCommit, decode_commit
+
+WINDOW = 64
+"""Commits per step backwards: a hand has two to nine."""
+
+
+class Rebuilt(msgspec.Struct):
+    """What the log says: the deck, the log's head, and the requests that may be repeated."""
+
+    deck: Deck
+    head: Head
+    requests: Requests
+
+
+async def rebuild(log: EventLog, stream: str) -> Rebuilt:
+    """Fold the end of a deck's log. Raises ChainBroken (a changed byte), WireError (a log newer than this build)."""
+    newest = await log.head(stream)
+    out = Rebuilt(Deck(), Head(), Requests())
+    if newest.version == 0:
+        return out
+    async for stored in log.read_all(stream, await _fold_from(log, stream, newest.version) - 1):
+        fold(out, decode_commit(stored.body), stored.head)
+    return out
+
+
+def fold(out: Rebuilt, commit: DecodedCommit, head: Head) -> None:
+    """Take one more commit in, whose head is ``head``."""
+    for event in commit.events:
+        out.deck = evolve(out.deck, event, head.version)
+    out.requests.fold(commit.meta, commit.events)
+    out.head = head
+
+
+async def _fold_from(log: EventLog, stream: str, last: int) -> int:
+    """Return the version of the last but one commit with a DeckCommitted, or 1."""
+    seen = 0
+    end = last
+    while end > 0:
+        start = max(end - WINDOW, 0)
+        for stored in reversed(await log.read(stream, after=start, limit=end - start)):
+            if any(isinstance(event, DeckCommitted) for event in decode_commit(stored.body).events):
+                seen += 1
+                if seen == 2:
+                    return stored.version
+        end = start
+    return 1

@@ -1,0 +1,194 @@
+"""DealerService over gRPC: commitments for everybody, stacking for rehearsals, the audit of finished hands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
+
+import structlog
+
+from dealer_service.history import HandRecord, find_hand
+from dealer_service.safe import Safe
+from dealer_service.shoe import Shoe, Shoes
+from stud.common.v1 import card_pb2
+from stud.dealer.v1 import dealer_service_pb2 as pb
+from stud.dealer.v1 import dealer_service_pb2_grpc as rpc
+from stud_core.cards import DECK_SIZE
+from stud_core.deck import Refusal, decide_stacked
+from stud_core.deck_events import DeckAudited
+from stud_core.secret import SecretCards
+from stud_core.shuffle import check_deck
+from stud_eventlog import keys
+from stud_eventlog.types import LogBehind, LogUnavailable, NotInitialised, VersionConflict
+from stud_service.checks import require_request_id, require_text
+from stud_service.identity import caller, require
+from stud_service.kit import Kit
+from stud_service.refusals import Refused
+
+WAIT_S = 2.0
+"""How long StackDeck waits for the dealer to hear of the table, or of the end of the hand before."""
+
+WRITE_ATTEMPTS = 3
+MAX_REASON = 500
+
+_MAY_STILL_COME = frozenset({"UNKNOWN_TABLE", "HAND_RUNNING"})
+
+T = TypeVar("T")
+
+log = structlog.get_logger(__name__)
+
+
+class DealerServicer(rpc.DealerServiceServicer):
+    """See protos/stud/dealer/v1/dealer_service.proto."""
+
+    def __init__(self, kit: Kit, safe: Safe, shoes: Shoes, wait_s: float = WAIT_S) -> None:
+        self._kit = kit
+        self._safe = safe
+        self._shoes = shoes
+        self._wait_s = wait_s
+
+    async def GetCommitment(self, request: pb.GetCommitmentRequest, context: Any) -> pb.GetCommitmentResponse:
+        caller()
+        with _log_trouble():
+            record = await self._find(_table(request.table), _hand_no(request.hand_no))
+        return pb.GetCommitmentResponse(
+            commitment=record.committed.commitment,
+            merkle_root=record.root,
+            shuffle_version=record.committed.shuffle_version,
+            stacked=record.committed.stacked,
+            closed=record.closed,
+        )
+
+    async def StackDeck(self, request: pb.StackDeckRequest, context: Any) -> pb.StackDeckResponse:
+        actor = require("operator").account
+        request_id = require_request_id(request.request_id)
+        table, hand_no = _table(request.table), _hand_no(request.hand_no)
+        if not self._kit.settings.allow_stacked_decks:
+            raise Refused("STACKED_DECKS_OFF", "this dealer runs without --allow-stacked-decks")
+        cards = _cards(request)
+        digest = self._safe.digest(table.encode(), hand_no.to_bytes(8, "big"), bytes(cards))
+
+        async def write() -> bytes:
+            async with self._shoes.use(table) as shoe:
+                return await self._stack(shoe, hand_no, cards, actor, request_id, digest)
+
+        with _log_trouble():
+            return pb.StackDeckResponse(commitment=await _persistent(write))
+
+    async def _stack(
+        self, shoe: Shoe, hand_no: int, cards: SecretCards, actor: str, request_id: str, digest: bytes
+    ) -> bytes:
+        deadline = asyncio.get_running_loop().time() + self._wait_s
+        while True:
+            done = shoe.known.requests.find(actor, request_id)
+            if done is not None:
+                if done.digest != digest:
+                    raise Refused("REQUEST_ID_REUSED", "this request_id stacked another deck")
+                return done.commitment
+            decided = decide_stacked(shoe.deck, hand_no, lambda hand: self._safe.new_deck(shoe.table, hand, cards))
+            if not isinstance(decided, Refusal):
+                break
+            if decided.reason not in _MAY_STILL_COME or not await _told(shoe, deadline):
+                raise Refused(decided.reason, decided.text)
+        written = await shoe.record(decided, actor=actor, request_id=request_id, request_digest=digest)
+        log.info("deck_stacked", table=shoe.table, hand=hand_no, version=written.version, request_id=request_id)
+        return shoe.deck.commitment
+
+    async def AuditDeck(self, request: pb.AuditDeckRequest, context: Any) -> pb.AuditDeckResponse:
+        auditor = require("auditor").account
+        table, hand_no = _table(request.table), _hand_no(request.hand_no)
+        reason = require_text(request.reason, "reason", MAX_REASON)
+        with _log_trouble():
+            record = await self._find(table, hand_no)
+        if not record.closed:
+            raise Refused("HAND_RUNNING", f"hand {hand_no} is not over; its deck stays sealed")
+
+        async def write() -> int:
+            async with self._shoes.use(table) as shoe:
+                return (await shoe.record([DeckAudited(hand_no, auditor, reason)], actor=auditor)).version
+
+        # Written down before anything is opened: nobody sees a deck without leaving a trace that stays.
+        with _log_trouble():
+            version = await _persistent(write)
+        clear = self._safe.open(table, record.committed)
+        proven = clear.commitment == record.committed.commitment and record.root in {b"", clear.root}
+        log.warning(
+            "deck_audited", table=table, hand=hand_no, version=version, auditor=auditor, reason=reason, proven=proven
+        )
+        return pb.AuditDeckResponse(
+            cards=[card_pb2.Card.ValueType(card + 1) for card in clear.cards],
+            river_rank=clear.river_rank,
+            proven=proven,
+        )
+
+    async def _find(self, table: str, hand_no: int) -> HandRecord:
+        """Return a hand's deck as logged. Raises Refused(UNKNOWN_TABLE, UNKNOWN_HAND)."""
+        async with self._shoes.use(table) as shoe:
+            version, deck, stream = shoe.head.version, shoe.deck, shoe.stream
+        if not version:
+            raise Refused("UNKNOWN_TABLE", f"the dealer has not heard of table {table!r}")
+        newest = deck.hand_no
+        if hand_no == newest:
+            return HandRecord(deck, deck.root, closed=not deck.running)
+        record = None
+        if hand_no < newest:
+            record = await find_hand(self._kit.log, stream, version, hand_no)
+        if record is None:
+            raise Refused("UNKNOWN_HAND", f"hand {hand_no} has no deck: the newest is that of hand {newest}")
+        return record
+
+
+async def _persistent(write: Callable[[], Awaitable[T]]) -> T:
+    """Try again when another dealer wrote to the log meanwhile: the state is then read anew."""
+    for _ in range(WRITE_ATTEMPTS - 1):
+        with suppress(VersionConflict):
+            return await write()
+    return await write()
+
+
+@contextmanager
+def _log_trouble() -> Iterator[None]:
+    """Faults of the log as what they are to a caller: try again, or call operators."""
+    try:
+        yield
+    except LogBehind as behind:
+        raise Refused(
+            "LOG_BEHIND", "the deck's log is older than what was acknowledged", stream=behind.stream
+        ) from None
+    except (LogUnavailable, NotInitialised, VersionConflict):
+        raise Refused("LOG_UNAVAILABLE", "the log cannot serve this now: try again") from None
+
+
+async def _told(shoe: Shoe, deadline: float) -> bool:
+    """Wait until the table's log has grown; False when the time is up."""
+    try:
+        async with asyncio.timeout_at(deadline):
+            await shoe.changed.wait()
+    except TimeoutError:
+        return False
+    await shoe.load()
+    return True
+
+
+def _table(table: str) -> str:
+    try:
+        return keys.check_table_id(table)
+    except ValueError as error:
+        raise Refused("INVALID_FIELD", str(error), field="table") from None
+
+
+def _hand_no(hand_no: int) -> int:
+    if hand_no < 1:
+        raise Refused("INVALID_FIELD", f"hand_no is {hand_no}: hands count from 1", field="hand_no")
+    return hand_no
+
+
+def _cards(request: pb.StackDeckRequest) -> SecretCards:
+    cards = SecretCards([int(card) - 1 for card in request.cards])
+    try:
+        check_deck(cards)
+    except ValueError as error:
+        raise Refused("INVALID_DECK", f"{error}: want all {DECK_SIZE}, top first", field="cards") from None
+    return cards

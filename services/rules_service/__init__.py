@@ -1,0 +1,1 @@
+"""The rules service: the referee that certifies finished hands."""

@@ -1,0 +1,121 @@
+"""What the referee has said so far, folded from the verdict logs at start and kept up with every append.
+
+One final verdict per table and hand (architecture R3): a hand at or below ``final_hand`` is decided for good.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from rules_service.verdict_check import Known
+from stud_core.events import TableHandResolved
+from stud_core.verdict_events import HandDisputed, HandResolved, HandVerified, ResolutionProposed
+from stud_eventlog.types import Head
+from stud_wire.commits import Meta
+
+
+class Written(msgspec.Struct, frozen=True):
+    """A proposal or decision of an operator, and the request it answered."""
+
+    event: ResolutionProposed | HandResolved
+    version: int
+    operator: str
+    request_id: str
+    digest: bytes
+
+
+class TableBook(msgspec.Struct):
+    """Verdicts of one table."""
+
+    final_hand: int = 0
+    final_version: int = 0
+    resolved: HandResolved | None = None  # the final verdict on final_hand, when operators made it
+    disputed: HandDisputed | None = None  # an open dispute
+    disputed_hand: int = 0  # the last dispute, open or not
+    disputed_version: int = 0
+    proposal: Written | None = None
+    answered: tuple[Written, ...] = ()  # requests about the last hands that were proposed for or resolved
+    versions: array[int] = msgspec.field(default_factory=lambda: array("q"))  # this table's lines in the log …
+    hands: array[int] = msgspec.field(default_factory=lambda: array("q"))  # … and the hands they are about
+
+    def known(self) -> Known:
+        """Return what the next hand's range must have recorded of these verdicts."""
+        resolved = None
+        if self.resolved is not None:
+            event = self.resolved
+            resolved = TableHandResolved(event.hand_no, self.final_version, event.choice, event.stacks)
+        return Known(self.final_hand, self.final_version, resolved, self.disputed_hand, self.disputed_version)
+
+    def is_judged(self, hand_no: int) -> bool:
+        """Whether a verdict on the hand stands: a final one, or a dispute."""
+        return hand_no <= self.final_hand or hand_no == self.disputed_hand
+
+
+class ShardBook:
+    """Verdicts of one shard and the head of its log."""
+
+    def __init__(self) -> None:
+        self.head = Head()
+        self.tables: dict[str, TableBook] = {}
+
+    def table(self, table_id: str) -> TableBook:
+        """Return the table's book, an empty one when nothing was said yet."""
+        found = self.tables.get(table_id)
+        if found is None:
+            found = self.tables[table_id] = TableBook()
+        return found
+
+    def fold(self, head: Head, events: Iterable[Any], meta: Meta) -> None:
+        """Take one commit of the verdict log."""
+        self.head = head
+        for event in events:
+            step = _STEPS.get(type(event))
+            if step is not None:
+                book = self.table(event.table)
+                book.versions.append(head.version)
+                book.hands.append(event.hand_no)
+                step(book, event, head.version, meta)
+
+
+def _verified(book: TableBook, event: HandVerified, version: int, _meta: Meta) -> None:
+    _final(book, event.hand_no, version)
+    book.resolved = None
+
+
+def _final(book: TableBook, hand_no: int, version: int) -> None:
+    book.final_hand, book.final_version = hand_no, version
+    book.disputed = None
+    book.proposal = None
+
+
+def _disputed(book: TableBook, event: HandDisputed, version: int, _meta: Meta) -> None:
+    book.disputed, book.disputed_hand, book.disputed_version = event, event.hand_no, version
+
+
+def _proposed(book: TableBook, event: ResolutionProposed, version: int, meta: Meta) -> None:
+    book.proposal = Written(event, version, meta.actor, meta.request_id, meta.request_digest)
+    _remember(book, book.proposal)
+
+
+def _resolved(book: TableBook, event: HandResolved, version: int, meta: Meta) -> None:
+    _final(book, event.hand_no, version)
+    book.resolved = event
+    _remember(book, Written(event, version, meta.actor, meta.request_id, meta.request_digest))
+
+
+def _remember(book: TableBook, written: Written) -> None:
+    """Requests are remembered for the hand they were about and the one before it."""
+    recent = [old for old in book.answered if old.event.hand_no >= written.event.hand_no - 1]
+    book.answered = (*recent, written)
+
+
+_STEPS: dict[type, Any] = {
+    HandVerified: _verified,
+    HandDisputed: _disputed,
+    ResolutionProposed: _proposed,
+    HandResolved: _resolved,
+}

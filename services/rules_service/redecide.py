@@ -1,0 +1,138 @@
+"""The first opinion: the rules engine decides every recorded commit of a hand once more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from rules_service.causes import OpenCards, commands_for
+from rules_service.findings import Code
+from stud_core import commands as cmd
+from stud_core import conservation
+from stud_core import events as ev
+from stud_core.commands import Context
+from stud_core.decide import decide
+from stud_core.evolve import evolve
+from stud_core.rejection import Reason, Rejection
+from stud_core.state import Table
+from stud_wire.commits import Meta
+
+
+class Recorded(msgspec.Struct, frozen=True, gc=False):
+    """A commit of a table's or a deck's log as it was read, with the head hash after it."""
+
+    version: int
+    hash: bytes
+    events: tuple[Any, ...]
+    meta: Meta
+
+
+def redecide(
+    state: Table, commits: Sequence[Recorded], open_cards: OpenCards
+) -> tuple[Table, tuple[Code, int] | None]:
+    """Return the table after the commits, and the first one the engine would not have made, with its version."""
+    for commit in commits:
+        code = _judge(state, commit, open_cards)
+        if code is not None:
+            return state, (code, commit.version)
+        state = evolve(state, commit.events, commit.version)
+    if commits and conservation.check(state) is not None:
+        return state, (Code.NOT_CONSERVED, commits[-1].version)
+    return state, None
+
+
+def _judge(state: Table, commit: Recorded, open_cards: OpenCards) -> Code | None:
+    blame: Code = Code.NOT_DECIDED
+    recorded = list(commit.events)
+    ctx = Context(commit.meta.at_ms, commit.version, commit.meta.build)
+    for command in commands_for(state, commit.events, commit.meta, open_cards):
+        decided = decide(state, command, ctx)
+        if isinstance(decided, Rejection):
+            blame = _REFUSED.get(decided.reason, Code.NOT_DECIDED)
+            continue
+        if decided != recorded:
+            decided = _with_showdown(state, decided, ctx, open_cards)
+        if decided == recorded:
+            return None
+        blame = _difference(decided, recorded)
+    return blame
+
+
+def _with_showdown(state: Table, decided: list[ev.Event], ctx: Context, open_cards: OpenCards) -> list[ev.Event]:
+    """Let the showdown ride along, as the table does (architecture 4)."""
+    after = evolve(state, decided, ctx.version)
+    hand = after.hand
+    if not after.wants_showdown or hand is None:
+        return decided
+    cards = {seat: open_cards(after, seat) for seat in hand.order if hand.live[seat]}
+    shown = decide(after, cmd.Showdown(cards), ctx)
+    return decided if isinstance(shown, Rejection) else [*decided, *shown]
+
+
+def _difference(decided: Sequence[ev.Event], recorded: Sequence[Any]) -> Code:
+    """Name the first difference between what the engine decides and what was recorded."""
+    pairs = zip([*decided, None], [*recorded, None], strict=False)
+    mine, theirs = next((a, b) for a, b in pairs if a != b)
+    if type(mine) is type(theirs):
+        for field, code in _FIELDS.get(type(mine), ()):
+            if getattr(mine, field) != getattr(theirs, field):
+                return code
+    if isinstance(theirs, ev.ActionTaken | ev.AnteMissed) and not decided:
+        return Code.EARLY_TIMEOUT
+    if isinstance(theirs, ev.HandMucked) and not decided:
+        return Code.EARLY_TIMEOUT
+    return _KINDS.get(type(theirs)) or _KINDS.get(type(mine)) or Code.NOT_DECIDED
+
+
+_REFUSED = {
+    Reason.ILLEGAL_ACTION: Code.ILLEGAL_ACTION,
+    Reason.NOT_YOUR_TURN: Code.WRONG_ORDER,
+    Reason.STALE_TURN: Code.WRONG_ORDER,
+    Reason.NO_HAND: Code.WRONG_ORDER,
+    Reason.NO_PROMPT: Code.WRONG_ORDER,
+    Reason.STALE_PROMPT: Code.WRONG_ORDER,
+    Reason.HAND_NOT_STARTABLE: Code.WRONG_ORDER,
+    Reason.DEADLINE_PASSED: Code.LATE_ACTION,
+    Reason.UNEXPECTED_CARDS: Code.WRONG_CARD,
+}
+
+_FIELDS: dict[type, tuple[tuple[str, Code], ...]] = {
+    ev.PotAwarded: (
+        ("pot_no", Code.WRONG_POT),
+        ("amount", Code.WRONG_POT),
+        ("rake", Code.WRONG_RAKE),
+        ("shares", Code.WRONG_AWARD),
+    ),
+    ev.HandEnded: (
+        ("rake", Code.WRONG_RAKE),
+        ("stacks", Code.WRONG_STACK),
+        ("deltas", Code.WRONG_DELTA),
+        ("from_version", Code.WRONG_RANGE),
+    ),
+    ev.ActionTaken: (("stack", Code.WRONG_STACK), ("turn_id", Code.WRONG_ORDER)),
+    ev.TurnStarted: (("seat", Code.WRONG_ORDER),),
+    ev.DealRequested: (("burn", Code.WRONG_BURN),),
+    ev.AntePosted: (("amount", Code.WRONG_ANTE), ("stack", Code.WRONG_STACK)),
+    ev.HandShown: (("cards", Code.WRONG_CARD),),
+}
+
+_KINDS: dict[type, Code] = {
+    ev.ChipsAdded: Code.WRONG_STACK,
+    ev.AntesOpened: Code.WRONG_START,
+    ev.AntePosted: Code.WRONG_ANTE,
+    ev.AntesReturned: Code.WRONG_REFUND,
+    ev.HandStarted: Code.WRONG_START,
+    ev.DealRequested: Code.WRONG_DEAL,
+    ev.CardsDealt: Code.WRONG_CARD,
+    ev.TurnStarted: Code.WRONG_OPTIONS,
+    ev.ActionTaken: Code.ILLEGAL_ACTION,
+    ev.UncalledReturned: Code.WRONG_UNCALLED,
+    ev.ShowPrompted: Code.WRONG_SHOW,
+    ev.HandShown: Code.WRONG_SHOW,
+    ev.HandMucked: Code.WRONG_SHOW,
+    ev.PotAwarded: Code.WRONG_AWARD,
+    ev.HandEnded: Code.WRONG_DELTA,
+    ev.HandVoided: Code.WRONG_REFUND,
+}

@@ -1,0 +1,1 @@
+"""The table service: seats, hands, turns, pots."""

@@ -1,0 +1,376 @@
+"""One table: a mailbox that takes one command at a time, makes it durable, then shows it.
+
+Everything that touches a table goes through ``submit``; the worker decides, appends, and only then
+publishes and answers. A caller that goes away changes nothing: the worker finishes what it began. While an
+append has no answer the table takes no other decision (architecture 3).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+import msgspec
+import structlog
+from stud_service.kit import Kit
+from stud_service.refusals import Refused
+
+from stud_core import events as ev
+from stud_core.commands import Act, ChooseShow, Command, Context, PauseTable, PostAnte, RestartClocks, StartHand, Tick
+from stud_core.gate import hand_gate
+from stud_core.rejection import Rejection
+from stud_core.state import Table
+from stud_core.timers import next_deadline
+from stud_eventlog import keys
+from stud_eventlog.errors import LogBehind, VersionConflict
+from stud_eventlog.types import Append, Head, LobbyRow
+from stud_wire.commits import Meta
+from table_service import updates, views
+from table_service.commits import NotConserved, Prepared, prepare
+from table_service.hub import Hub
+from table_service.rebuild import Rebuilt, rebuild
+from table_service.requests import RequestMemory
+from table_service.vault import Vault
+
+ANSWER_WITHIN_S = 8.0
+"""A caller waits so long for durability before he is told to ask again with the same request_id."""
+
+LATE_MS = 1000
+"""A timer that fires later than this is our fault: the clock starts afresh (architecture 9)."""
+
+MAX_CONFLICTS = 5
+_LOBBY = (
+    ev.TableOpened,
+    ev.BuyInRequested,
+    ev.PlayerSeated,
+    ev.SeatReleased,
+    ev.CashOutRequested,
+    ev.HandStarted,
+    ev.TablePaused,
+    ev.TableResumed,
+    ev.TableDraining,
+    ev.TableClosing,
+    ev.TableClosed,
+    ev.TableHandDisputed,
+    ev.TableHandResolved,
+)
+log = structlog.get_logger()
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """An accepted command: version of its commit, the number it gave out, whether it had been accepted before."""
+
+    version: int
+    number: int = 0
+    repeated: bool = False
+
+
+class Mail(msgspec.Struct):
+    """A command on its way. ``received_ms`` is when the caller's bytes arrived; clocks are judged by it."""
+
+    command: Command
+    future: asyncio.Future[Outcome]
+    received_ms: int
+    actor: str = ""
+    request_id: str = ""
+    digest: bytes = b""
+    cause: tuple[str, int] | None = None
+
+
+class TableActor:
+    """The one writer of a table's log in this process."""
+
+    def __init__(self, kit: Kit, table_id: str, master: bytes, may_start: Callable[[], bool]) -> None:
+        self.kit = kit
+        self.table_id = table_id
+        self.shard = keys.shard_of(table_id)
+        self.stream = keys.table_log(self.shard, table_id)
+        self.table = Table()
+        self.head = Head(0, bytes(32))
+        self.hub = Hub()
+        self.requests = RequestMemory()
+        self.vault = Vault(table_id, master)
+        self.released: dict[int, str] = {}
+        self.settled = asyncio.Event()
+        self.behind = False
+        self._config_part = b""
+        self._feed = keys.table_feed(self.shard)
+        self._mailbox: asyncio.Queue[Mail] = asyncio.Queue()
+        self._may_start = may_start
+        self._ended_at_ms = 0
+        self._lost_time = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._worker: asyncio.Task[None] | None = None
+
+    # ------------------------------------------------------------------ life
+
+    async def load(self) -> None:
+        """Fold the log; raises ChainBroken or WireError when it cannot be trusted."""
+        self._adopt(await rebuild(self.kit.log, self.stream))
+
+    def start(self) -> None:
+        """Begin to take commands; an open clock starts afresh before any timeout may be taken."""
+        self._worker = self.kit.spawn(self._work(), f"table {self.table_id}")
+        hand = self.table.hand
+        if hand is not None and (hand.turn_seat or hand.prompts):
+            self._lost_time = True
+            self.post(RestartClocks("SERVICE_RESTARTED"))
+        self._plan()
+
+    async def stop(self) -> None:
+        """End every stream, finish what is queued, take nothing new."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self.hub.finish()
+        if self._worker is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._mailbox.join(), 2.0)
+            self._worker.cancel()
+            await asyncio.gather(self._worker, return_exceptions=True)
+
+    # ------------------------------------------------------------- commands
+
+    async def submit(
+        self,
+        command: Command,
+        *,
+        actor: str = "",
+        request_id: str = "",
+        digest: bytes = b"",
+        cause: tuple[str, int] | None = None,
+        within_s: float | None = ANSWER_WITHIN_S,
+    ) -> Outcome:
+        """Return once the command is durable. Raises Refused; OUTCOME_UNKNOWN when it takes too long."""
+        mail = self._mail(command, actor, request_id, digest, cause)
+        self._mailbox.put_nowait(mail)
+        try:
+            return await asyncio.wait_for(asyncio.shield(mail.future), within_s)
+        except TimeoutError:
+            raise Refused(
+                "OUTCOME_UNKNOWN", "the log has not answered yet: repeat the call with the same request_id"
+            ) from None
+
+    def post(self, command: Command) -> None:
+        """Queue a command of the table's own; its refusal is no fault."""
+        self._mailbox.put_nowait(self._mail(command, "", "", b"", None))
+
+    def _mail(
+        self, command: Command, actor: str, request_id: str, digest: bytes, cause: tuple[str, int] | None
+    ) -> Mail:
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        future.add_done_callback(_seen)
+        return Mail(command, future, self.kit.clock(), actor, request_id, digest, cause)
+
+    async def _work(self) -> None:
+        while True:
+            mail = await self._mailbox.get()
+            try:
+                outcome = await self._take(mail)
+            except Refused as refused:
+                _fail(mail, refused)
+            except LogBehind:
+                self.behind = True
+                _fail(mail, Refused("LOG_BEHIND", "the log is older than what was acknowledged: operators are needed"))
+            except NotConserved as fault:
+                log.exception("not_conserved", table=self.table_id, version=self.head.version, problem=str(fault))
+                _fail(mail, Refused("INTERNAL", "the table was paused to protect its chips"))
+                if not isinstance(mail.command, PauseTable):
+                    self.post(PauseTable("NOT_CONSERVED", ""))
+            except asyncio.CancelledError:
+                _fail(mail, Refused("STOPPING", "the service is stopping: connect again"))
+                raise
+            else:
+                if not mail.future.done():
+                    mail.future.set_result(outcome)
+            finally:
+                self._mailbox.task_done()
+                if self._mailbox.empty():
+                    self._plan()
+
+    async def _take(self, mail: Mail) -> Outcome:
+        if self.behind:
+            raise Refused("LOG_BEHIND", "the log is older than what was acknowledged: operators are needed")
+        for _ in range(MAX_CONFLICTS):
+            if mail.request_id:
+                known = self.requests.find(mail.actor, mail.request_id, mail.digest)
+                if known is not None:
+                    return Outcome(known.version, known.number, repeated=True)
+            try:
+                await self._keep_clocks(mail)
+                return await self._commit(mail)
+            except VersionConflict:
+                log.warning("version_conflict", table=self.table_id, version=self.head.version)
+                self._adopt(await rebuild(self.kit.log, self.stream))
+        raise Refused("LOG_UNAVAILABLE", "another writer keeps changing this table: try again")
+
+    # --------------------------------------------------------------- commits
+
+    async def _keep_clocks(self, mail: Mail) -> None:
+        """Take what is due before this command: a timeout, or a fresh clock where we lost time."""
+        if self._lost_time and not isinstance(mail.command, RestartClocks):
+            await self._own(RestartClocks("OUTAGE"))
+        deadline = _deadline_of(self.table, mail.command)
+        if not deadline or mail.received_ms <= deadline:
+            return
+        late = mail.received_ms - deadline > LATE_MS
+        await self._own(RestartClocks("LATE_TIMER") if late else Tick(), mail.received_ms)
+        if not late:
+            raise Refused("DEADLINE_PASSED", "the clock had run out: the timeout's action stands", rule="P25, P55")
+
+    async def _own(self, command: Command, now_ms: int | None = None) -> None:
+        mail = self._mail(command, "", "", b"", None)
+        mail.received_ms = now_ms or mail.received_ms
+        try:
+            await self._commit(mail)
+        except Refused as refused:
+            log.info("own_command_refused", table=self.table_id, command=type(command).__name__, reason=refused.reason)
+
+    async def _commit(self, mail: Mail) -> Outcome:
+        now = self._judged_at(mail)
+        version = self.head.version + 1
+        ctx = Context(now, version, self.kit.build)
+        meta = Meta(now, mail.actor, mail.request_id, mail.digest, mail.cause, self.kit.build)
+        made = prepare(self.table, mail.command, ctx, meta, self.vault.live_cards, self._feed)
+        if isinstance(made, Rejection):
+            raise Refused.from_rejection(made)
+        if made is None:
+            return Outcome(self.head.version)
+        began = self.kit.clock()
+        head = await self.kit.log.append(self._append(made, version))
+        self._after(made, meta, head)
+        self._lost_time = self._lost_time and not isinstance(mail.command, RestartClocks)
+        if self.kit.clock() - began > LATE_MS:
+            self._lost_time = True
+        self._publish(made, head, now)
+        return Outcome(version, _number(made))
+
+    def _judged_at(self, mail: Mail) -> int:
+        """Now; but what arrived in time is judged in time, however long it queued."""
+        now = max(self.kit.clock(), mail.received_ms)
+        deadline = _deadline_of(self.table, mail.command)
+        return deadline if deadline and mail.received_ms <= deadline < now else now
+
+    def _append(self, made: Prepared, version: int) -> Append:
+        row = None
+        if any(isinstance(event, _LOBBY) for event in made.events):
+            row = LobbyRow(keys.lobby(self.shard), self.table_id, views.summary(made.after).SerializeToString())
+        return Append(
+            self.stream,
+            version - 1,
+            self.head.hash,
+            self.kit.new_id(),
+            made.message.SerializeToString(),
+            made.outbox,
+            row,
+        )
+
+    def _after(self, made: Prepared, meta: Meta, head: Head) -> None:
+        self.table = made.after
+        self.head = head
+        self.requests.fold(head.version, meta, made.events)
+        for event in made.events:
+            if isinstance(event, ev.SeatReleased):
+                self.released[event.sitting_no] = event.reason
+            elif isinstance(event, ev.HandEnded | ev.HandVoided):
+                self._ended_at_ms = meta.at_ms
+        self.settled.set()
+        self.settled = asyncio.Event()
+
+    def _adopt(self, rebuilt: Rebuilt) -> None:
+        self.table = rebuilt.table
+        self.head = rebuilt.head
+        self.requests = rebuilt.requests
+        self.released = rebuilt.released
+        self._ended_at_ms = rebuilt.ended_at_ms
+
+    # --------------------------------------------------------------- viewers
+
+    def _publish(self, made: Prepared, head: Head, at_ms: int) -> None:
+        part = updates.public_part(self.table, head, at_ms, made.message.events)
+        self.hub.publish(head.version, head.hash, self.config_part() + part, self.private_part)
+
+    def config_part(self) -> bytes:
+        """Return the serialised configuration, made once."""
+        if not self._config_part and self.table.config is not None:
+            self._config_part = updates.config_part(self.table)
+        return self._config_part
+
+    def private_part(self, account: str) -> bytes:
+        """Return the bytes only ``account`` may see; empty without a seat."""
+        sitting = views.sitting_of(self.table, account)
+        if sitting is None:
+            return b""
+        down = self.vault.seat_cards(self.table, sitting.seat)
+        return updates.private_part(views.private_view(self.table, sitting, down))
+
+    def full_view(self, account: str) -> bytes:
+        """Return a full view as ``account`` may see it."""
+        return updates.full_view(self.table, self.head, self.kit.clock()) + self.private_part(account)
+
+    # ---------------------------------------------------------------- clocks
+
+    def _plan(self) -> None:
+        """Set the one timer: the next deadline, or the next hand."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        wake = next_deadline(self.table)
+        if self.table.hand is None and not hand_gate(self.table):
+            start = self._ended_at_ms + (self.table.config.hand_pause_ms if self.table.config else 0)
+            wake = start if wake is None else min(wake, start)
+        if wake is not None and not self.behind:
+            delay = max(0, wake - self.kit.clock()) / 1000
+            self._timer = asyncio.get_running_loop().call_later(delay + 0.001, self._wake)
+
+    def _wake(self) -> None:
+        now = self.kit.clock()
+        deadline = next_deadline(self.table)
+        hand = self.table.hand
+        if deadline is not None and deadline <= now:
+            late = hand is not None and now - deadline > LATE_MS
+            self.post(RestartClocks("LATE_TIMER") if late else Tick())
+        elif hand is None and not hand_gate(self.table):
+            if self._may_start():
+                self.post(StartHand())
+            else:
+                self._timer = asyncio.get_running_loop().call_later(1.0, self._wake)
+        else:
+            self._plan()
+
+    def poke(self) -> None:
+        """Look again whether something is due (the log is back, memory is free)."""
+        if self._mailbox.empty():
+            self._plan()
+
+
+def _number(made: Prepared) -> int:
+    for event in made.events:
+        if isinstance(event, ev.BuyInRequested):
+            return event.sitting_no
+        if isinstance(event, ev.TopUpRequested):
+            return event.top_up_no
+    return 0
+
+
+def _deadline_of(table: Table, command: Command) -> int:
+    """Return the deadline that judges a command, 0 = none: of the open turn, or of the prompt it answers."""
+    hand = table.hand
+    if hand is None:
+        return 0
+    if isinstance(command, Act):
+        return hand.deadline_ms
+    if isinstance(command, PostAnte | ChooseShow):
+        return next((p.deadline_ms for p in hand.prompts if p.prompt_id == command.prompt_id), 0)
+    return 0
+
+
+def _fail(mail: Mail, refused: Refused) -> None:
+    if not mail.future.done():
+        mail.future.set_exception(refused)
+
+
+def _seen(future: asyncio.Future[Outcome]) -> None:
+    """Mark the outcome as looked at: a caller that went away must not leave a warning."""
+    if not future.cancelled():
+        future.exception()

@@ -1,0 +1,84 @@
+"""The table service: owns seats, turns, actions, pots; reads dealer, referee and wallet."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import grpc
+import structlog
+from stud_service.feeds import FeedReader, Poison
+from stud_service.keyring import KeyRing
+from stud_service.kit import Kit
+from stud_service.refusals import Refused
+
+from stud.table.v1 import table_service_pb2_grpc as rpc
+from stud_eventlog import keys
+from stud_eventlog.types import EventLogError, FeedEntry
+from table_service import inbound
+from table_service.play import Streams
+from table_service.registry import MEMORY_LIMIT, Registry
+from table_service.servicer import TableServicer
+
+RETRY = {"OUTCOME_UNKNOWN", "LOG_UNAVAILABLE", "LOG_BEHIND", "STOPPING", "INTERNAL"}
+"""Refusals that say nothing about the message: it is handed in again, never parked."""
+
+log = structlog.get_logger()
+
+
+class TableApp:
+    """Wires the registry, the feeds and the gRPC servicer."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+        self.registry = Registry(kit, KeyRing.load(kit.keys_dir, "down").key("down"))
+        self.streams = Streams(self.registry)
+
+    async def start(self) -> None:
+        """Load every table, then listen."""
+        await self.registry.load_all()
+        feeds = [
+            feed for shard in range(keys.SHARDS) for feed in inbound.feeds_of(shard, self._kit.settings.currencies)
+        ]
+        reader = FeedReader(self._kit, "table", feeds, self.handle, inbound.table_of)
+        self._kit.spawn(reader.run(), "table feeds")
+        self._kit.spawn(self._housekeeping(), "table housekeeping")
+
+    def register(self, server: grpc.aio.Server) -> None:
+        """Add TableService to the server."""
+        rpc.add_TableServiceServicer_to_server(TableServicer(self.registry, self.streams), server)
+
+    async def stop(self) -> None:
+        """End streams with STOPPING, finish what is queued."""
+        self.streams.stopping = True
+        await self.registry.stop()
+
+    async def handle(self, entries: Sequence[FeedEntry]) -> None:
+        """Record one table's facts in order; returns when they are durable."""
+        for entry in entries:
+            for fact in inbound.read_entry(entry):
+                await self._record(entry, fact)
+
+    async def _record(self, entry: FeedEntry, fact: inbound.Inbound) -> None:
+        command = inbound.command_for(fact)
+        if command is None:
+            return
+        try:
+            actor = await self.registry.get(fact.table_id)
+            await actor.submit(command, cause=(entry.stream, entry.version), within_s=None)
+        except Refused as refused:
+            if inbound.harmless(refused.reason):
+                return
+            if refused.reason in RETRY:
+                raise EventLogError(refused.reason) from None
+            raise Poison(f"{type(fact.event).__name__} refused: {refused.reason}") from None
+
+    async def _housekeeping(self) -> None:
+        """Once a second: memory gate, tables whose log came back, closed tables nobody watches."""
+        while True:
+            await asyncio.sleep(1.0)
+            try:
+                self.registry.memory_ok = await self._kit.log.memory_used_ratio() < MEMORY_LIMIT
+            except EventLogError:
+                continue
+            self.registry.forget_closed()

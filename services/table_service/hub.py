@@ -1,0 +1,108 @@
+"""Who watches a table, and the last updates for those who come back.
+
+Publishing never waits: each viewer has a bounded queue, and one that is full loses its viewer, who is told
+to resume from the version he has. Players are served before spectators.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+
+QUEUE_LIMIT = 256
+"""Updates a viewer may be behind: about a hand and a half."""
+
+KEEP = 256
+"""Updates kept for resuming from memory."""
+
+
+class Kept(msgspec.Struct):
+    """One published update: bytes for everybody."""
+
+    version: int
+    hash: bytes
+    public: bytes
+
+
+class Viewer:
+    """One stream. ``account`` decides which private part is appended; ``dropped`` means too slow."""
+
+    __slots__ = ("account", "dropped", "queue")
+
+    def __init__(self, account: str, limit: int = QUEUE_LIMIT) -> None:
+        self.account = account
+        self.queue: asyncio.Queue[bytes | None] = asyncio.Queue(limit + 1)
+        self.dropped = False
+
+    def offer(self, data: bytes) -> None:
+        """Queue bytes; a full queue drops the viewer (None wakes the stream)."""
+        if self.dropped:
+            return
+        if self.queue.qsize() >= self.queue.maxsize - 1:
+            self.dropped = True
+            self.queue.put_nowait(None)
+            return
+        self.queue.put_nowait(data)
+
+    def finish(self) -> None:
+        """End the stream after what is queued (the service stops, the table is gone)."""
+        if not self.dropped:
+            self.dropped = True
+            self.queue.put_nowait(None)
+
+
+PrivatePart = Callable[[str], bytes]
+"""Account -> bytes of its private part; empty for somebody without a seat."""
+
+
+class Hub:
+    """The viewers of one table."""
+
+    def __init__(self, keep: int = KEEP) -> None:
+        self._viewers: set[Viewer] = set()
+        self._kept: deque[Kept] = deque(maxlen=keep)
+
+    def __len__(self) -> int:
+        return len(self._viewers)
+
+    def add(self, viewer: Viewer) -> None:
+        """Start serving a viewer."""
+        self._viewers.add(viewer)
+
+    def remove(self, viewer: Viewer) -> None:
+        """Stop serving a viewer."""
+        self._viewers.discard(viewer)
+
+    def publish(self, version: int, head_hash: bytes, public: bytes, private: PrivatePart) -> None:
+        """Send an update to everybody and keep it for those who resume."""
+        self._kept.append(Kept(version, head_hash, public))
+        spectators = []
+        parts: dict[str, bytes] = {}
+        for viewer in self._viewers:
+            part = parts.get(viewer.account)
+            if part is None:
+                part = parts[viewer.account] = private(viewer.account)
+            if part:
+                viewer.offer(public + part)
+            else:
+                spectators.append(viewer)
+        for viewer in spectators:
+            viewer.offer(public)
+
+    def since(self, version: int, head_hash: bytes) -> list[bytes] | None:
+        """Return the updates after ``version``, or None when memory does not reach back or the hash differs."""
+        kept = list(self._kept)
+        if not kept or version > kept[-1].version or version < kept[0].version:
+            return None
+        index = version - kept[0].version
+        if head_hash and kept[index].hash != head_hash:
+            return None
+        return [update.public for update in kept[index + 1 :]]
+
+    def finish(self) -> None:
+        """End every stream."""
+        for viewer in self._viewers:
+            viewer.finish()

@@ -1,0 +1,106 @@
+"""Facts of the other services -> commands for a table (architecture 2, R1: one trigger each)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from stud_core import deck_events as de
+from stud_core import verdict_events as ve
+from stud_core.commands import (
+    Command,
+    PauseTable,
+    RecordCards,
+    RecordCashOut,
+    RecordCashOutBlocked,
+    RecordDeck,
+    RecordDispute,
+    RecordFunding,
+    RecordFundingDeclined,
+    RecordResolution,
+    RecordTopUp,
+    RecordTopUpDeclined,
+    RecordVerdict,
+)
+from stud_core.ledger import events as le
+from stud_eventlog import keys
+from stud_eventlog.types import FeedEntry
+from stud_wire.commits import decode_commit, decode_event
+
+
+class Inbound(msgspec.Struct, frozen=True):
+    """One fact for one table."""
+
+    table_id: str
+    event: Any
+    version: int
+
+
+def read_entry(entry: FeedEntry) -> list[Inbound]:
+    """Decode a feed entry; raises WireError. Verdict logs carry whole commits, feeds single events."""
+    name = keys.parse_stream(entry.stream)
+    if name is not None and name.kind == "verdicts":
+        return [
+            Inbound(event.table, event, entry.version)
+            for event in decode_commit(entry.event).events
+            if not isinstance(event, ve.ResolutionProposed)
+        ]
+    event = decode_event(entry.event)
+    if event is None:
+        return []
+    if name is not None and name.table_id:
+        return [Inbound(name.table_id, event, entry.version)]
+    return [Inbound(event.table, event, entry.version)]
+
+
+def table_of(entry: FeedEntry) -> str | None:
+    """Return the table an entry is for; None when it is for nobody."""
+    found = read_entry(entry)
+    return found[0].table_id if found else None
+
+
+def command_for(fact: Inbound) -> Command | None:
+    """Return the command that records a fact; None when the table has nothing to record."""
+    make = _COMMANDS.get(type(fact.event))
+    return None if make is None else make(fact.event, fact.version)
+
+
+def _cards(event: de.DeckCardsDealt, _: int) -> Command:
+    return RecordCards(event.hand_no, event.deal_no, event.up, event.down, event.community, event.root)
+
+
+def _dispute(event: ve.HandDisputed, version: int) -> Command:
+    return RecordDispute(event.hand_no, version, tuple(f.code for f in event.findings))
+
+
+def _resolution(event: ve.HandResolved, version: int) -> Command:
+    return RecordResolution(event.hand_no, version, event.choice, event.stacks)
+
+
+_COMMANDS: dict[type, Any] = {
+    de.DeckCommitted: lambda e, _: RecordDeck(e.hand_no, e.commitment),
+    de.DeckCardsDealt: _cards,
+    ve.HandVerified: lambda e, v: RecordVerdict(e.hand_no, v),
+    ve.HandDisputed: _dispute,
+    ve.HandResolved: _resolution,
+    le.BuyInFunded: lambda e, _: RecordFunding(e.sitting_no, e.amount),
+    le.BuyInDeclined: lambda e, _: RecordFundingDeclined(e.sitting_no, e.reason),
+    le.TopUpFunded: lambda e, _: RecordTopUp(e.sitting_no, e.top_up_no, e.amount),
+    le.TopUpDeclined: lambda e, _: RecordTopUpDeclined(e.sitting_no, e.top_up_no, e.reason),
+    le.CashedOut: lambda e, _: RecordCashOut(e.sitting_no, e.amount),
+    le.CashOutBlocked: lambda e, _: RecordCashOutBlocked(e.sitting_no, "CLAIM_MISMATCH"),
+    le.SettlementBlocked: lambda _e, _v: PauseTable("SETTLEMENT_BLOCKED", ""),
+}
+
+
+def harmless(reason: str) -> bool:
+    """Whether a refusal only says that the fact was recorded before, or no longer matters."""
+    return reason in {"ALREADY_DONE", "TABLE_PAUSED"}
+
+
+def feeds_of(shard: int, currencies: Sequence[str]) -> list[str]:
+    """Return every feed a table of this shard listens to."""
+    feeds = [keys.dealer_feed(shard), keys.verdicts(shard)]
+    return feeds + [keys.ledger_feed(currency, shard) for currency in currencies]

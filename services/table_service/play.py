@@ -1,0 +1,101 @@
+"""Play and Watch: a table's updates to a viewer, and a player's commands back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any
+
+import grpc
+from stud_service.refusals import Refused
+
+from stud.table.v1 import table_service_pb2 as pb
+from table_service import handlers
+from table_service.actor import TableActor
+from table_service.hub import Viewer
+from table_service.registry import Registry
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class Streams:
+    """Serves viewers. ``stopping`` ends every stream with STOPPING instead of a cut connection."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self.stopping = False
+
+    async def watch(self, request: pb.WatchRequest, context: Context, account: str) -> None:
+        """Send updates until the client goes away."""
+        actor = await self._registry.get(request.subscribe.table)
+        viewer = self._join(actor, request.subscribe, account)
+        try:
+            await self._send(viewer, context)
+        finally:
+            actor.hub.remove(viewer)
+
+    async def play(self, requests: Any, context: Context, account: str) -> None:
+        """Send updates and results; take commands in order. The first message must subscribe."""
+        first = await anext(aiter(requests), None)
+        if first is None or first.WhichOneof("body") != "subscribe":
+            raise Refused("INVALID_FIELD", "the first message of a Play stream must be subscribe", field="subscribe")
+        actor = await self._registry.get(first.subscribe.table)
+        viewer = self._join(actor, first.subscribe, account)
+        listener = asyncio.create_task(_listen(actor, viewer, requests, account))
+        try:
+            await self._send(viewer, context)
+        finally:
+            actor.hub.remove(viewer)
+            listener.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await listener
+
+    def _join(self, actor: TableActor, subscribe: pb.Subscribe, account: str) -> Viewer:
+        """Queue what the viewer lacks and start serving him: no update can fall between the two."""
+        viewer = Viewer(account)
+        missing = None
+        if subscribe.HasField("after_version"):
+            missing = actor.hub.since(subscribe.after_version, subscribe.head_hash)
+        if missing is None or len(missing) > viewer.queue.maxsize // 2:
+            viewer.offer(actor.full_view(account))
+        elif missing:
+            for public in missing[:-1]:
+                viewer.offer(public)
+            viewer.offer(missing[-1] + actor.private_part(account))
+        actor.hub.add(viewer)
+        return viewer
+
+    async def _send(self, viewer: Viewer, context: Context) -> None:
+        while True:
+            data = await viewer.queue.get()
+            if data is None:
+                break
+            await context.write(data)
+        if self.stopping:
+            raise Refused("STOPPING", "the service is stopping: connect again with after_version")
+        raise Refused("RESUME_FROM_VERSION", "you were too slow: subscribe again with after_version")
+
+
+async def _listen(actor: TableActor, viewer: Viewer, requests: Any, account: str) -> None:
+    """Take a player's commands one after the other; each gets one result."""
+    async for message in requests:
+        name = message.WhichOneof("body")
+        body = getattr(message, name) if name else None
+        result = await _answer(actor, account, name, body)
+        viewer.offer(pb.PlayResponse(result=result).SerializeToString())
+
+
+async def _answer(actor: TableActor, account: str, name: str | None, body: Any) -> pb.CommandResult:
+    request_id = getattr(body, "request_id", "")
+    try:
+        make = handlers.COMMANDS.get(name or "")
+        if make is None:
+            raise Refused("INVALID_FIELD", "want one command; subscribe comes once, first", field="body")
+        if body.table != actor.table_id:
+            raise Refused("INVALID_FIELD", f"this stream is for table {actor.table_id!r}", field="table")
+        outcome = await handlers.submit(actor, account, body, make(actor, account, body))
+    except Refused as refused:
+        return pb.CommandResult(
+            request_id=request_id, reason=refused.reason, text=refused.text, metadata=dict(refused.metadata)
+        )
+    return pb.CommandResult(request_id=request_id, version=outcome.version)

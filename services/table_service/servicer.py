@@ -1,0 +1,136 @@
+"""TableService over gRPC: unary calls. Streams are in :mod:`table_service.play`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import grpc
+from stud_service.checks import require_text
+from stud_service.identity import caller, require
+
+from stud.table.v1 import table_service_pb2 as pb
+from stud.table.v1 import table_service_pb2_grpc as rpc
+from stud_core.commands import CloseTable, Command, DrainTable, OpenTable, PauseTable, ResumeTable, VoidHand
+from table_service import handlers, updates, views
+from table_service.actor import Outcome
+from table_service.opening import config_of
+from table_service.play import Streams
+from table_service.registry import Registry
+
+Context = grpc.aio.ServicerContext[Any, Any]
+MAX_REASON = 500
+
+
+class TableServicer(rpc.TableServiceServicer):
+    """Thin: reads the request, submits one command, answers its version."""
+
+    def __init__(self, registry: Registry, streams: Streams) -> None:
+        self._registry = registry
+        self._streams = streams
+
+    # --------------------------------------------------------------- reading
+
+    async def ListTables(self, request: pb.ListTablesRequest, context: Context) -> pb.ListTablesResponse:
+        lines = await self._registry.lobby()
+        return pb.ListTablesResponse(
+            tables=[
+                line
+                for line in lines
+                if (not request.currency or line.currency == request.currency)
+                and (request.include_closed or line.life != pb.TABLE_LIFE_CLOSED)
+            ]
+        )
+
+    async def GetTable(self, request: pb.GetTableRequest, context: Context) -> pb.GetTableResponse:
+        actor = await self._registry.get(request.table)
+        return pb.GetTableResponse(update=updates.parse(actor.full_view(caller().account)))
+
+    # --------------------------------------------------------------- players
+
+    async def TakeSeat(self, request: pb.TakeSeatRequest, context: Context) -> pb.TakeSeatResponse:
+        require("player")
+        actor = await self._registry.get(request.table)
+        return await handlers.take_seat(actor, caller().account, request)
+
+    async def AddChips(self, request: pb.AddChipsRequest, context: Context) -> pb.AddChipsResponse:
+        outcome = await self._play("add_chips", request)
+        return pb.AddChipsResponse(top_up_no=outcome.number, version=outcome.version)
+
+    async def LeaveSeat(self, request: pb.LeaveSeatRequest, context: Context) -> pb.LeaveSeatResponse:
+        return pb.LeaveSeatResponse(version=(await self._play("leave_seat", request)).version)
+
+    async def SitOut(self, request: pb.SitOutRequest, context: Context) -> pb.SitOutResponse:
+        return pb.SitOutResponse(version=(await self._play("sit_out", request)).version)
+
+    async def SitIn(self, request: pb.SitInRequest, context: Context) -> pb.SitInResponse:
+        return pb.SitInResponse(version=(await self._play("sit_in", request)).version)
+
+    async def SetPreferences(self, request: pb.SetPreferencesRequest, context: Context) -> pb.SetPreferencesResponse:
+        return pb.SetPreferencesResponse(version=(await self._play("set_preferences", request)).version)
+
+    async def PostAnte(self, request: pb.PostAnteRequest, context: Context) -> pb.PostAnteResponse:
+        return pb.PostAnteResponse(version=(await self._play("post_ante", request)).version)
+
+    async def Act(self, request: pb.ActRequest, context: Context) -> pb.ActResponse:
+        return pb.ActResponse(version=(await self._play("act", request)).version)
+
+    async def ChooseShow(self, request: pb.ChooseShowRequest, context: Context) -> pb.ChooseShowResponse:
+        return pb.ChooseShowResponse(version=(await self._play("choose_show", request)).version)
+
+    async def _play(self, name: str, request: Any) -> Outcome:
+        require("player")
+        actor = await self._registry.get(request.table)
+        account = caller().account
+        return await handlers.submit(actor, account, request, handlers.COMMANDS[name](actor, account, request))
+
+    # --------------------------------------------------------------- streams
+
+    async def Play(  # type: ignore[override]  # writes through the context: bytes made once for all viewers
+        self, request_iterator: Any, context: Context
+    ) -> None:
+        require("player")
+        await self._streams.play(request_iterator, context, caller().account)
+
+    async def Watch(self, request: pb.WatchRequest, context: Context) -> None:  # type: ignore[override]  # as Play
+        await self._streams.watch(request, context, caller().account)
+
+    # ------------------------------------------------------------- operators
+
+    async def CreateTable(self, request: pb.CreateTableRequest, context: Context) -> pb.CreateTableResponse:
+        require("operator")
+        require_text(request.table, "table", 64)
+        command = OpenTable(config_of(request), caller().account)
+        actor = await self._registry.new(request.table)
+        try:
+            outcome = await handlers.submit(actor, caller().account, request, command)
+        except BaseException:
+            if actor.table.config is None and self._registry.find(actor.table_id) is not actor:
+                await actor.stop()
+            raise
+        self._registry.keep(actor)
+        return pb.CreateTableResponse(config=views.config_message(actor.table), version=outcome.version)
+
+    async def CloseTable(self, request: pb.CloseTableRequest, context: Context) -> pb.CloseTableResponse:
+        return pb.CloseTableResponse(version=await self._operate(request, CloseTable(caller().account)))
+
+    async def PauseTable(self, request: pb.PauseTableRequest, context: Context) -> pb.PauseTableResponse:
+        require("operator")
+        command = PauseTable(require_text(request.reason, "reason", MAX_REASON), caller().account)
+        return pb.PauseTableResponse(version=await self._operate(request, command))
+
+    async def ResumeTable(self, request: pb.ResumeTableRequest, context: Context) -> pb.ResumeTableResponse:
+        return pb.ResumeTableResponse(version=await self._operate(request, ResumeTable(caller().account)))
+
+    async def DrainTable(self, request: pb.DrainTableRequest, context: Context) -> pb.DrainTableResponse:
+        return pb.DrainTableResponse(version=await self._operate(request, DrainTable(caller().account)))
+
+    async def VoidHand(self, request: pb.VoidHandRequest, context: Context) -> pb.VoidHandResponse:
+        require("operator")
+        reason = require_text(request.reason, "reason", MAX_REASON)
+        command = VoidHand(request.hand_no, reason, caller().account)
+        return pb.VoidHandResponse(version=await self._operate(request, command))
+
+    async def _operate(self, request: Any, command: Command) -> int:
+        require("operator")
+        actor = await self._registry.get(request.table)
+        return (await handlers.submit(actor, caller().account, request, command)).version

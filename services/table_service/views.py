@@ -1,0 +1,167 @@
+"""What people see of a table: the public view, a viewer's private part, and a lobby row.
+
+A view is complete: a front end draws the table from the last one alone. Nothing here can open a card;
+private cards come in as an argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stud.common.v1 import card_pb2, ruleset_pb2, seat_pb2
+from stud.table.v1 import table_service_pb2 as pb
+from stud_core.gate import hand_gate
+from stud_core.pots import build_pots
+from stud_core.state import Hand, Phase, Sit, Sitting, Table
+from stud_wire.codec import encoder, to_message
+
+_PHASES = {
+    Phase.ANTES: pb.HAND_PHASE_ANTES,
+    Phase.DEALING: pb.HAND_PHASE_DEALING,
+    Phase.BETTING: pb.HAND_PHASE_BETTING,
+    Phase.SHOW_PROMPTS: pb.HAND_PHASE_SHOW_PROMPTS,
+}
+_AT_A_SEAT = (Sit.RESERVED, Sit.SEATED, Sit.LEAVING)
+
+
+def config_message(table: Table) -> ruleset_pb2.TableConfig:
+    """Return the table's configuration for the wire."""
+    message: ruleset_pb2.TableConfig = to_message(table.config) if table.config else ruleset_pb2.TableConfig()
+    return message
+
+
+def table_view(table: Table) -> pb.TableView:
+    """Return the public view without ``config``, which never changes and is added once, serialised."""
+    hand = table.hand
+    view = pb.TableView(
+        life=pb.TableLife.ValueType(int(table.life)),
+        paused=table.paused,
+        waiting_for="" if hand is not None else hand_gate(table),
+        hand_no=table.hand_no if hand is None else hand.hand_no,
+        button=table.button,
+        commitment=table.commitment,
+        verified_hand=table.verified_hand,
+    )
+    _put_seats(view, table)
+    if hand is not None:
+        _put_hand(view, hand)
+    return view
+
+
+def _put_hand(view: pb.TableView, hand: Hand) -> None:
+    view.phase = _PHASES[hand.phase]
+    view.street = hand.street
+    view.button = hand.button
+    view.pot_total = sum(hand.paid)
+    if hand.community is not None:
+        view.community = _card(hand.community)
+    behind = [paid - bet for paid, bet in zip(hand.paid, hand.bet, strict=True)]
+    for pot in build_pots(behind, hand.live):
+        view.pots.add(amount=pot.amount, seats=pot.eligible)
+    if hand.prompts:
+        view.prompt_deadline_ms = hand.prompts[0].deadline_ms
+    if hand.turn_seat:
+        view.turn.turn_id = hand.turn_id
+        view.turn.seat = hand.turn_seat
+        view.turn.to_call = hand.to_call
+        view.turn.deadline_ms = hand.deadline_ms
+
+
+def _put_seats(view: pb.TableView, table: Table) -> None:
+    hand = table.hand
+    by_seat = {s.seat: s for s in table.sittings.values() if s.status in _AT_A_SEAT}
+    seats = table.config.ruleset.seats if table.config else 0
+    for seat in range(1, seats + 1):
+        out = view.seats.add(seat=seat)
+        sitting = by_seat.get(seat)
+        if sitting is not None:
+            out.account = sitting.account
+            out.status = pb.SeatStatus.ValueType(int(sitting.status))
+            out.stack = sitting.stack
+            out.pending = sitting.pending
+            out.sitting_out = sitting.sitting_out
+        if hand is not None and sitting is not None:
+            _put_cards(out, hand, seat)
+
+
+def _put_cards(out: pb.SeatView, hand: Hand, seat: int) -> None:
+    for prompt in hand.prompts:
+        if prompt.seat == seat:
+            out.ante_prompted = prompt.kind is None
+            out.show_prompted = prompt.kind is not None
+    if seat not in hand.order:
+        out.paid = hand.paid[seat]
+        return
+    out.dealt_in = True
+    out.live = hand.live[seat]
+    out.all_in = hand.all_in[seat]
+    out.bet = hand.bet[seat]
+    out.paid = hand.paid[seat]
+    out.up.extend([_card(c) for c in hand.up[seat]])
+    out.down_count = len(hand.down[seat])
+    out.shown.extend([_card(c) for c in hand.shown[seat]])
+
+
+def private_view(table: Table, sitting: Sitting, down: Sequence[int]) -> pb.PrivateView:
+    """Return what only this sitting's player sees; ``down`` are his clear down cards."""
+    mine = pb.PrivateView(
+        sitting_no=sitting.sitting_no,
+        seat=sitting.seat,
+        down=[_card(c) for c in down],
+        auto_post=sitting.auto_post,
+        muck_losing=sitting.muck_losing,
+    )
+    hand = table.hand
+    if hand is None:
+        return mine
+    if hand.turn_seat == sitting.seat and hand.live[sitting.seat]:
+        mine.turn_id = hand.turn_id
+        for option in hand.options:
+            encoder(type(option))(option, mine.options.add())
+    for prompt in hand.prompts:
+        if prompt.seat == sitting.seat:
+            mine.prompts.add(
+                prompt_id=prompt.prompt_id,
+                kind=seat_pb2.PromptKind.ValueType(int(prompt.kind or 0)),
+                amount=table.config.ante if prompt.kind is None and table.config else 0,
+                deadline_ms=prompt.deadline_ms,
+            )
+    return mine
+
+
+def sitting_of(table: Table, account: str) -> Sitting | None:
+    """Return the account's sitting that holds a seat, if any."""
+    for sitting in table.sittings.values():
+        if sitting.account == account and sitting.status in _AT_A_SEAT:
+            return sitting
+    return None
+
+
+def summary(table: Table) -> pb.TableSummary:
+    """Return the table's line in the lobby."""
+    config = table.config
+    if config is None:
+        return pb.TableSummary()
+    line = pb.TableSummary(
+        table=config.table_id,
+        name=config.name,
+        currency=config.currency,
+        ruleset=config.ruleset.name,
+        small_bet=config.small_bet,
+        big_bet=config.big_bet,
+        ante=config.ante,
+        min_buy_in=config.min_buy_in,
+        seats=config.ruleset.seats,
+        seated=sum(s.status in _AT_A_SEAT for s in table.sittings.values()),
+        life=pb.TableLife.ValueType(int(table.life)),
+        paused=table.paused,
+        hand_no=table.hand_no,
+        version=table.version,
+    )
+    if config.max_buy_in is not None:
+        line.max_buy_in = config.max_buy_in
+    return line
+
+
+def _card(card: int) -> card_pb2.Card.ValueType:
+    return card_pb2.Card.ValueType(card + 1)

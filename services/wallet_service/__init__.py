@@ -1,0 +1,1 @@
+"""The wallet service: the double-entry ledger."""

@@ -1,0 +1,11 @@
+"""``python -m wallet_service``: run the wallet until it is told to stop."""
+
+from __future__ import annotations
+
+import sys
+
+from stud_service.run import run
+from wallet_service.app import WalletApp
+
+if __name__ == "__main__":
+    sys.exit(run("wallet", WalletApp))

@@ -1,0 +1,86 @@
+"""Who owns which key, written down a second time and independently of users.acl; test_acl.py tries it out."""
+
+from typing import NamedTuple
+
+from stud_eventlog import keys
+
+SHARD = 7
+CURRENCY = "EUR"
+SERVICES = ("table", "dealer", "rules", "wallet")
+USERS = (*SERVICES, "operator")
+
+
+class Key(NamedTuple):
+    name: str
+    kind: str  # stream, string, hash, set
+    writer: str
+    readers: frozenset[str]
+    removable: bool
+    """Whether its owner may delete or overwrite it: never a log, never a feed."""
+
+
+def _key(name: str, kind: str, writer: str, readers: str = "", *, removable: bool = False) -> Key:
+    return Key(name, kind, writer, frozenset({writer, "operator", *readers.split()}), removable)
+
+
+def _own(service: str) -> list[Key]:
+    table_cursor = keys.cursor(service, keys.table_feed(SHARD))
+    everybody = " ".join(SERVICES)
+    return [
+        _key(table_cursor, "string", service, everybody, removable=True),
+        _key(keys.lease(service, SHARD), "string", service, removable=True),
+        _key(keys.dead(service, SHARD), "hash", service),
+        _key(keys.retry(service, SHARD), "set", service),
+    ]
+
+
+KEYS = [
+    _key(keys.table_log(SHARD, "t-1"), "stream", "table", "rules"),
+    _key(keys.deck_log(SHARD, "t-1"), "stream", "dealer", "rules"),
+    _key(keys.verdicts(SHARD), "stream", "rules", "table wallet"),
+    _key(keys.ledger_log(CURRENCY), "stream", "wallet"),
+    _key(keys.table_feed(SHARD), "stream", "table", "dealer wallet"),
+    _key(keys.dealer_feed(SHARD), "stream", "dealer", "table rules"),
+    _key(keys.ledger_feed(CURRENCY, SHARD), "stream", "wallet", "table"),
+    _key(keys.lobby(SHARD), "hash", "table"),
+    _key(
+        keys.cursor("table", keys.ledger_feed(CURRENCY, SHARD)),
+        "string",
+        "table",
+        " ".join(SERVICES),
+        removable=True,
+    ),
+    _key(keys.INITIALISED, "string", "operator", " ".join(SERVICES)),
+    # Names close to real ones: a pattern that is too wide would let them through.
+    _key("{s07}:tablecloth", "stream", "nobody"),
+    _key("{s7}:table:t-1", "stream", "nobody"),
+    _key("{ledger:EURO}:transfers", "stream", "nobody"),
+    _key("stud:other", "string", "nobody"),
+    *(key for service in SERVICES for key in _own(service)),
+]
+LOGS_AND_FEEDS = [key for key in KEYS if key.kind == "stream" and key.writer != "nobody"]
+FEEDS = {keys.table_feed(SHARD), keys.dealer_feed(SHARD), keys.ledger_feed(CURRENCY, SHARD)}
+"""What its owner may trim."""
+
+
+def write_commands(key: Key) -> list[tuple[str, ...]]:
+    """Commands that would change a key, each in its own way; the first is the natural one."""
+    natural = {
+        "stream": ("XADD", key.name, "*", "f", "v"),
+        "string": ("SET", key.name, "1-0"),
+        "hash": ("HSET", key.name, "f", "v"),
+        "set": ("SADD", key.name, "m"),
+    }[key.kind]
+    destructive = [("SET", key.name, "x"), ("DEL", key.name), ("UNLINK", key.name), ("EXPIRE", key.name, "1")]
+    if key.kind == "stream":
+        destructive += [("XTRIM", key.name, "MAXLEN", "0"), ("XDEL", key.name, "1-0"), ("XSETID", key.name, "9-0")]
+    return [natural, *destructive, ("RENAME", key.name, key.name + "x"), ("COPY", key.name, key.name + "x", "REPLACE")]
+
+
+def read_command(key: Key) -> tuple[str, ...]:
+    return {
+        "stream": ("XRANGE", key.name, "-", "+"),
+        "string": ("GET", key.name),
+        "hash": ("HGETALL", key.name),
+        "set": ("SMEMBERS", key.name),
+    }[key.kind]

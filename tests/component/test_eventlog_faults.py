@@ -1,0 +1,314 @@
+"""The event log on a real server behind a faulty network: an append ends as exactly one commit, whatever gets lost.
+
+The server itself dying, or coming back older, is in test_eventlog_restart.py.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+import pytest_asyncio
+
+from stud_eventlog import keys
+from stud_eventlog.redis_streams import RedisEventLog
+from stud_eventlog.types import Append, FeedItem, Head, LobbyRow, LogUnavailable, UnsafeServer, VersionConflict
+from stud_service.embedded import EmbeddedServer, free_port
+from tests.support.eventlogs import an_append, write
+from tests.support.proxy import Proxy
+from tests.support.valkey import command
+
+STREAM = keys.table_log(7, "t-1")
+OTHER = keys.table_log(7, "t-2")
+FEED = keys.table_feed(7)
+TIMEOUT_S = 0.3
+
+
+@pytest_asyncio.fixture
+async def proxy(valkey_server: EmbeddedServer) -> AsyncIterator[Proxy]:
+    async with Proxy(valkey_server.port) as made:
+        yield made
+
+
+@pytest_asyncio.fixture
+async def log(proxy: Proxy) -> AsyncIterator[RedisEventLog]:
+    """Speaks through the proxy."""
+    made = await RedisEventLog.connect(proxy.url, write_timeout_s=TIMEOUT_S, connect_timeout_s=TIMEOUT_S)
+    yield made
+    proxy.heal()
+    await made.close()
+
+
+@pytest_asyncio.fixture
+async def direct(valkey_server: EmbeddedServer) -> AsyncIterator[RedisEventLog]:
+    """Another process, whose network is fine."""
+    made = await RedisEventLog.connect(valkey_server.url)
+    yield made
+    await made.close()
+
+
+async def contents(log: RedisEventLog, stream: str = STREAM) -> list[bytes]:
+    return [commit.body async for commit in log.read_all(stream)]
+
+
+async def feed_events(log: RedisEventLog) -> list[bytes]:
+    return [entry.event for entry in await log.read_feeds({FEED: "0-0"}, block_ms=0)]
+
+
+def with_event(body: bytes, head: Head | None = None) -> Append:
+    return an_append(STREAM, head, body, FeedItem(FEED, body))
+
+
+@pytest.mark.parametrize("mode", ["hold", "drop"])
+async def test_a_lost_reply_ends_as_exactly_one_commit(
+    log: RedisEventLog, direct: RedisEventLog, proxy: Proxy, mode: str
+):
+    head = await write(log, STREAM, b"before", feed=FEED)
+    getattr(proxy.replies, mode)()
+    append = with_event(b"in doubt", head)
+    call = asyncio.create_task(log.append(append))
+    await asyncio.sleep(2.5 * TIMEOUT_S)
+    assert not call.done()
+    assert not log.available
+    assert await contents(direct) == [b"before", b"in doubt"]  # written, but who would know
+    proxy.heal()
+    assert await call == append.head
+    await log.wait_available()
+    assert await contents(direct) == [b"before", b"in doubt"]
+    assert await feed_events(direct) == [b"before", b"in doubt"]
+    assert (await log.append(with_event(b"after", append.head))).version == 3
+
+
+async def test_a_request_that_arrives_late_is_not_a_second_commit(
+    log: RedisEventLog, direct: RedisEventLog, proxy: Proxy
+):
+    head = await write(log, STREAM, b"before", feed=FEED)
+    proxy.requests.hold()
+    call = asyncio.create_task(log.append(with_event(b"late", head)))
+    await asyncio.sleep(2.5 * TIMEOUT_S)  # by now it has been repeated, and every copy waits in the proxy
+    assert proxy.connections > 1
+    assert await contents(direct) == [b"before"]
+    proxy.heal()
+    assert (await call).version == 2
+    await asyncio.sleep(TIMEOUT_S)
+    assert await contents(direct) == [b"before", b"late"]
+    assert await feed_events(direct) == [b"before", b"late"]
+
+
+async def test_a_request_that_arrives_after_somebody_elses_conflicts(
+    log: RedisEventLog, direct: RedisEventLog, proxy: Proxy
+):
+    head = await write(log, STREAM, b"before", feed=FEED)
+    proxy.requests.hold()
+    call = asyncio.create_task(log.append(with_event(b"late", head)))
+    await asyncio.sleep(1.5 * TIMEOUT_S)
+    await write(direct, STREAM, b"somebody else's", feed=FEED)
+    proxy.heal()
+    with pytest.raises(VersionConflict) as caught:
+        await call
+    assert (caught.value.expected, caught.value.actual) == (1, 2)
+    await asyncio.sleep(TIMEOUT_S)
+    assert await contents(direct) == [b"before", b"somebody else's"]
+    assert await feed_events(direct) == [b"before", b"somebody else's"]
+
+
+async def test_an_append_in_doubt_holds_up_no_other_table(log: RedisEventLog, proxy: Proxy):
+    head = await write(log, STREAM, b"1")
+    proxy.replies.drop()
+    in_doubt = asyncio.create_task(log.append(an_append(STREAM, head, b"2")))
+    await asyncio.sleep(0.02)
+    proxy.replies.release()  # that connection stays deaf until its timeout, new ones are fine
+    start = time.monotonic()
+    assert (await log.append(an_append(OTHER))).version == 1
+    assert time.monotonic() - start < TIMEOUT_S
+    assert not in_doubt.done()
+    assert (await in_doubt).version == 2
+
+
+async def test_connections_cut_again_and_again_lose_and_double_nothing(
+    log: RedisEventLog, direct: RedisEventLog, proxy: Proxy
+):
+    streams = [keys.table_log(7, f"t-{n}") for n in range(12)]
+    written: dict[str, list[bytes]] = {stream: [] for stream in streams}
+    stop = asyncio.Event()
+
+    async def writer(stream: str) -> None:
+        head, n = Head(), 0
+        while not stop.is_set():
+            body = b"%s %d" % (stream.encode(), n)
+            head = await log.append(an_append(stream, head, body, FeedItem(FEED, body)))
+            written[stream].append(body)
+            n += 1
+
+    async def saboteur() -> None:
+        for n in range(12):
+            await asyncio.sleep(0.03 + 0.007 * n)
+            proxy.cut()
+            if n % 4 == 3:
+                proxy.replies.drop()
+                await asyncio.sleep(0.05)
+                proxy.replies.release()
+        stop.set()
+
+    await asyncio.gather(saboteur(), *(writer(stream) for stream in streams))
+    assert sum(map(len, written.values())) > 100
+    for stream in streams:
+        assert await contents(direct, stream) == written[stream]
+    told, position = [], "0-0"
+    while entries := await direct.read_feeds({FEED: position}, block_ms=0):
+        told += [entry.event for entry in entries]
+        position = entries[-1].entry_id
+    assert len(told) == len(set(told))
+    for stream in streams:
+        assert [event for event in told if event.split()[0] == stream.encode()] == written[stream]
+
+
+async def test_a_batch_whose_connection_breaks_is_settled_one_by_one(
+    log: RedisEventLog, direct: RedisEventLog, proxy: Proxy
+):
+    verdicts, head, appends = keys.verdicts(7), Head(), []
+    for n in range(3000):
+        appends.append(Append(verdicts, head.version, head.hash, n.to_bytes(16), bytes(2000)))
+        head = appends[-1].head
+    call = asyncio.create_task(log.append_many(appends))
+    for _ in range(3):
+        await asyncio.sleep(0.03)
+        proxy.cut()
+    assert await call == [append.head for append in appends]
+    assert await direct.head(verdicts) == head
+    assert len(await contents(direct, verdicts)) == 3000
+
+
+async def test_forgotten_scripts_are_loaded_again(log: RedisEventLog, valkey_server: EmbeddedServer):
+    head = await write(log, STREAM, b"1")
+    for n in range(3):
+        await command(valkey_server.url, "SCRIPT", "FLUSH")
+        appends = [an_append(STREAM, head, b"next")] + [an_append(keys.table_log(n, f"t-{m}")) for m in range(20)]
+        results = await asyncio.gather(*(log.append(append) for append in appends))
+        head = results[0]
+        await command(valkey_server.url, "SCRIPT", "FLUSH")
+        await log.store_cursors("dealer", {FEED: f"{n}-0"})
+    assert head.version == 4
+
+
+async def test_reading_fails_while_nobody_answers_and_works_again(log: RedisEventLog, proxy: Proxy):
+    await write(log, STREAM, b"1", feed=FEED)
+    proxy.accepting = False
+    proxy.cut()
+    with pytest.raises(LogUnavailable, match="does not answer"):
+        await log.head(STREAM)
+    with pytest.raises(LogUnavailable):
+        await log.read_feeds({FEED: "0-0"})
+    with pytest.raises(LogUnavailable):
+        await log.ping()
+    assert not log.available
+    proxy.heal()
+    await asyncio.wait_for(log.wait_available(), 5)
+    assert await feed_events(log) == [b"1"]
+
+
+async def test_a_blocking_read_is_shorter_than_the_socket_timeout(valkey_server: EmbeddedServer):
+    log = await RedisEventLog.connect(valkey_server.url, read_timeout_s=3.0)
+    start = time.monotonic()
+    assert await log.read_feeds({FEED: "0-0"}, block_ms=60_000) == []
+    assert 0.9 < time.monotonic() - start < 2.0
+    assert log.available
+    await log.close()
+
+
+async def test_closing_gives_up_what_never_gets_an_answer(proxy: Proxy):
+    log = await RedisEventLog.connect(proxy.url, write_timeout_s=TIMEOUT_S)
+    proxy.replies.drop()
+    call = asyncio.create_task(log.append(an_append(STREAM)))
+    await asyncio.sleep(0.02)
+    waits = asyncio.create_task(log.append(an_append(STREAM)))
+    await asyncio.sleep(0.02)
+    await log.close()
+    with pytest.raises(LogUnavailable, match="may or may not be written"):
+        await call
+    with pytest.raises(LogUnavailable, match="it is not written"):
+        await waits
+
+
+async def test_a_server_that_is_not_there_or_lets_nobody_in_is_told():
+    with pytest.raises(LogUnavailable):
+        await RedisEventLog.connect(f"redis://127.0.0.1:{free_port()}/0", connect_timeout_s=0.5)
+
+
+async def test_a_wrong_password_is_told(valkey_server: EmbeddedServer):
+    with pytest.raises(LogUnavailable, match=r"(?i)password|auth"):
+        await RedisEventLog.connect(f"redis://nobody:wrong@127.0.0.1:{valkey_server.port}/0")
+
+
+async def test_a_feed_that_is_something_else_refuses_the_whole_append(
+    log: RedisEventLog, valkey_server: EmbeddedServer
+):
+    await command(valkey_server.url, "SET", keys.dealer_feed(7), "oops")
+    await command(valkey_server.url, "SET", keys.lobby(7), "oops")
+    outbox = (FeedItem(FEED, b"a"), FeedItem(keys.dealer_feed(7), b"b"))
+    with pytest.raises(LogUnavailable, match="must be a stream"):
+        await log.append(an_append(STREAM, Head(), b"x", *outbox))
+    with pytest.raises(LogUnavailable, match="must be a hash"):
+        await log.append(an_append(STREAM, Head(), b"x", outbox[0], lobby=LobbyRow(keys.lobby(7), "t-1", b"x")))
+    await command(valkey_server.url, "SET", STREAM, "oops")
+    with pytest.raises(LogUnavailable, match="WRONGTYPE"):
+        await log.append(an_append(STREAM, Head(), b"x", outbox[0]))
+    assert await feed_events(log) == []
+
+
+class TestServers:
+    """Servers with other settings, each of its own."""
+
+    @pytest.mark.parametrize(
+        ("setting", "value"),
+        [
+            ("appendonly", "no"),
+            ("appendfsync", "everysec"),
+            ("maxmemory-policy", "allkeys-lru"),
+            ("aof-load-truncated", "yes"),
+        ],
+    )
+    def test_settings_that_may_lose_commits_are_refused(
+        self, server_with: Callable[..., EmbeddedServer], setting: str, value: str
+    ):
+        url = server_with(**{setting.replace("-", "_"): value}).url
+
+        async def refused() -> None:
+            with pytest.raises(UnsafeServer) as caught:
+                await RedisEventLog.connect(url)
+            (problem,) = caught.value.problems
+            assert problem.startswith(f"{setting} is {value}, must be ")
+            log = await RedisEventLog.connect(url, allow_volatile=True)
+            assert (await log.append(an_append(STREAM))).version == 1
+            await log.close()
+
+        asyncio.run(refused())
+
+    def test_settings_that_nobody_may_read_are_refused(self, fresh_server: EmbeddedServer):
+        async def refused() -> None:
+            await command(fresh_server.url, "ACL", "SETUSER", "blind", "on", ">secret", "~*", "+@all", "-config")
+            with pytest.raises(UnsafeServer, match=r"\+config\|get is needed"):
+                await RedisEventLog.connect(f"redis://blind:secret@127.0.0.1:{fresh_server.port}/0")
+
+        asyncio.run(refused())
+
+    def test_a_full_server_refuses_and_forgets_nothing(self, server_with: Callable[..., EmbeddedServer]):
+        url = server_with(maxmemory="8mb").url
+
+        async def fill() -> None:
+            log = await RedisEventLog.connect(url)
+            first = with_event(b"first")
+            await log.append(first)
+            with pytest.raises(LogUnavailable, match="OOM"):
+                await write(log, STREAM, *(bytes(100_000) for _ in range(1000)), feed=FEED)
+            assert await log.memory_used_ratio() > 0.9
+            assert await log.append(first) == first.head  # it is there already: that much can be told
+            head = await log.head(STREAM)
+            assert head.version > 10
+            position, told = "0-0", 0
+            while entries := await log.read_feeds({FEED: position}, limit=10, block_ms=0):
+                position, told = entries[-1].entry_id, told + len(entries)
+            assert told == head.version  # no line in the outbox without its commit
+            await log.close()
+
+        asyncio.run(fill())

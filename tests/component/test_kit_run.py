@@ -1,0 +1,359 @@
+"""The life of a service process: a real one, a real server for its log, and signals."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+from stud.table.v1 import table_service_pb2 as pb
+from stud.table.v1 import table_service_pb2_grpc as rpc
+from stud_eventlog.redis_streams import RedisEventLog
+from stud_service.embedded import EmbeddedServer, free_port
+from stud_service.healthcheck import check
+from tests.support.kit import token, write_keys
+from tests.support.valkey import fresh_server, running_server, server_with, session_server, valkey_server
+
+__all__ = ["fresh_server", "server_with", "session_server", "valkey_server"]
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass
+class Running:
+    process: subprocess.Popen[bytes]
+    address: str
+    out: Path
+    err: Path
+
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.err.read_text().splitlines()]
+
+    def events(self) -> list[str]:
+        return [line["event"] for line in self.lines()]
+
+    def line(self, event: str) -> dict[str, Any]:
+        return next(line for line in self.lines() if line["event"] == event)
+
+    def until(self, what: Callable[[], bool], timeout_s: float = 20) -> None:
+        deadline = time.monotonic() + timeout_s
+        while not what():
+            assert time.monotonic() < deadline, self.err.read_text()
+            time.sleep(0.02)
+
+    def until_serving(self) -> None:
+        self.until(lambda: check(self.address) is None)
+
+    def end(self, timeout_s: float = 20) -> int:
+        return self.process.wait(timeout_s)
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        return self.end()
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
+    """A function that starts the small service: start(url, *flags, STUD_X="…")."""
+    keys_dir = write_keys(tmp_path / "keys")
+    started: list[Running] = []
+
+    def begin(url: str, *flags: str, address: str = "", **environ: str) -> Running:
+        address = address or f"127.0.0.1:{free_port()}"
+        out, err = tmp_path / f"out-{len(started)}", tmp_path / f"err-{len(started)}"
+        known = {name: value for name, value in os.environ.items() if not name.startswith(("STUD_", "GRPC_"))}
+        environ = {"STUD_REDIS_URL": url, "STUD_KEYS_DIR": str(keys_dir), "STUD_TABLE_LISTEN": address, **environ}
+        with out.open("wb") as stdout, err.open("wb") as stderr:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tests.support.kit_app", *flags],
+                cwd=ROOT,
+                env={**known, **environ},
+                stdout=stdout,
+                stderr=stderr,
+            )
+        started.append(Running(process, address, out, err))
+        return started[-1]
+
+    yield begin
+    for running in started:
+        if running.process.poll() is None:
+            running.process.kill()
+            running.process.wait()
+
+
+@pytest.fixture
+def log_url(valkey_server: EmbeddedServer) -> str:
+    asyncio.run(initialise(valkey_server.url))
+    return valkey_server.url
+
+
+async def initialise(url: str) -> None:
+    log = await RedisEventLog.connect(url)
+    await log.initialise()
+    await log.close()
+
+
+def get_table(address: str, **kwargs: Any) -> pb.GetTableResponse:
+    with grpc.insecure_channel(address) as channel:
+        call = channel.unary_unary(
+            "/stud.table.v1.TableService/GetTable",
+            request_serializer=pb.GetTableRequest.SerializeToString,
+            response_deserializer=pb.GetTableResponse.FromString,
+        )
+        metadata = (("authorization", f"Bearer {token()}"),)
+        answer: pb.GetTableResponse = call(pb.GetTableRequest(table="t"), metadata=metadata, timeout=5, **kwargs)
+        return answer
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_serves_until_it_is_told_to_stop(start, log_url, number):
+    service = start(log_url)
+    service.until_serving()
+    assert check(service.address, "stud.table.v1.TableService") is None
+    assert get_table(service.address).update.table == "t"
+    assert service.stop(number) == 0
+    assert service.out.read_bytes() == b""
+    assert service.events()[:1] == ["listening"]
+    assert service.events()[-2:] == ["stopping", "stopped"]
+    assert all({"event", "level", "timestamp", "service"} <= line.keys() for line in service.lines())
+
+
+def test_reflection_names_its_services(start, log_url):
+    service = start(log_url)
+    service.until_serving()
+    with grpc.insecure_channel(service.address) as channel:
+        stub = reflection_pb2_grpc.ServerReflectionStub(channel)
+        asked = reflection_pb2.ServerReflectionRequest(list_services="")
+        (answer,) = list(stub.ServerReflectionInfo(iter([asked])))
+    names = {found.name for found in answer.list_services_response.service}
+    assert names == {
+        "grpc.health.v1.Health",
+        "grpc.reflection.v1alpha.ServerReflection",
+        "stud.table.v1.TableService",
+    }
+
+
+def test_grpc_is_told_how_to_run_before_it_is_loaded(start, log_url):
+    service = start(log_url, "--listen", f"127.0.0.1:{free_port()}")
+    service.until(lambda: "started" in service.events())
+    # Here grpc is imported first, as a service might do by mistake.
+    assert "slow_grpc" in service.events()
+    code = "import stud_service, os, sys; assert 'grpc' not in sys.modules; print(os.environ['GRPC_EXPERIMENTS'])"
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("GRPC_")}
+    told = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "-event_engine_client,-event_engine_listener"
+    set_before = {**environ, "GRPC_EXPERIMENTS": "event_engine_client"}
+    told = subprocess.run([sys.executable, "-c", code], env=set_before, capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "event_engine_client"
+
+
+# What keeps it from starting
+
+
+def cannot_start(service: Running) -> str:
+    assert service.end() == 2
+    lines = service.lines()
+    assert [line["event"] for line in lines if line["level"] == "error"] == ["cannot_start"]
+    assert service.out.read_bytes() == b""
+    return str(lines[-1]["why"] if lines[-1]["event"] == "cannot_start" else service.line("cannot_start")["why"])
+
+
+def test_a_port_in_use(start, log_url):
+    first = start(log_url)
+    first.until_serving()
+    assert "STUD_TABLE_LISTEN" in cannot_start(start(log_url, address=first.address))
+    assert get_table(first.address).update.table == "t"
+
+
+def test_a_log_that_was_never_initialised(start, valkey_server):
+    assert "stud init" in cannot_start(start(valkey_server.url))
+
+
+def test_a_server_that_may_lose_commits(start, server_with):
+    server = server_with(appendfsync="everysec")
+    asyncio.run(initialise_volatile(server.url))
+    why = cannot_start(start(server.url))
+    assert "appendfsync is everysec" in why
+    assert "STUD_ALLOW_VOLATILE" in why
+    service = start(server.url, STUD_ALLOW_VOLATILE="1")
+    service.until_serving()
+    assert service.stop() == 0
+
+
+async def initialise_volatile(url: str) -> None:
+    log = await RedisEventLog.connect(url, allow_volatile=True)
+    await log.initialise()
+    await log.close()
+
+
+@pytest.mark.parametrize(
+    ("environ", "named"),
+    [
+        ({"STUD_TABLE_LISTEN": "nowhere"}, "STUD_TABLE_LISTEN"),
+        ({"STUD_REDIS_URL": "http://x:secret@y"}, "STUD_REDIS_URL"),
+        ({"STUD_REDIS_URL": "redis://127.0.0.1:notaport/0"}, "STUD_REDIS_URL"),
+        ({"STUD_CURRENCIES": "EUR,euro"}, "STUD_CURRENCIES"),
+        ({"STUD_LOG_LEVEL": "loud"}, "STUD_LOG_LEVEL"),
+        ({"STUD_KEYS_DIR": "/nonexistent"}, "STUD_KEYS_DIR"),
+        ({"STUD_TEST_FAULT": "no key"}, "down.key"),
+    ],
+)
+def test_settings_that_cannot_be_used(start, log_url, environ, named):
+    service = start(log_url, **environ)
+    assert named in cannot_start(service)
+    assert "secret" not in service.err.read_text()
+
+
+def test_an_unknown_flag_and_help(start, log_url):
+    unknown = start(log_url, "--nonsense")
+    assert unknown.end() == 2
+    service = start(log_url, "--help")
+    assert service.end() == 0
+    assert "STUD_REDIS_URL" in service.out.read_text()
+
+
+# While it runs
+
+
+def test_it_waits_for_a_server_that_comes_later(start, tmp_path):
+    port = free_port()
+    service = start(f"redis://127.0.0.1:{port}/0")
+    service.until(lambda: "waiting_for_log" in service.events())
+    with running_server_on(tmp_path / "late", port) as server:
+        asyncio.run(initialise(server.url))
+        service.until(lambda: service.process.poll() is not None or check(service.address) is None)
+        if service.process.poll() is not None:  # it found the server before the mark was there
+            assert service.process.returncode == 2
+            service = start(server.url)
+            service.until_serving()
+        assert service.stop() == 0
+
+
+def running_server_on(data_dir: Path, port: int):
+    return running_server(data_dir, {"port": str(port)})
+
+
+def test_told_to_stop_while_it_waits(start):
+    service = start(f"redis://127.0.0.1:{free_port()}/0")
+    service.until(lambda: "waiting_for_log" in service.events())
+    assert service.stop() == 0
+
+
+def test_health_follows_the_log(start, fresh_server):
+    asyncio.run(initialise(fresh_server.url))
+    service = start(fresh_server.url)
+    service.until_serving()
+    asyncio.run(fresh_server.kill())
+    service.until(lambda: check(service.address) == f"{service.address}: NOT_SERVING")
+    with pytest.raises(grpc.RpcError) as caught:
+        get_table(service.address)
+    assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+    asyncio.run(fresh_server.start())
+    service.until_serving()
+    assert get_table(service.address).update.table == "t"
+    assert service.stop() == 0
+
+
+def test_a_log_that_lost_its_mark_is_told_about(start, fresh_server):
+    from tests.support.valkey import command
+
+    asyncio.run(initialise(fresh_server.url))
+    service = start(fresh_server.url)
+    service.until_serving()
+    asyncio.run(command(fresh_server.url, "DEL", "stud:initialised"))
+    service.until(lambda: "log_lost_its_mark" in service.events())
+    service.until(lambda: check(service.address) is not None)
+    assert service.stop() == 0
+
+
+def test_a_crashed_task_ends_the_service(start, log_url):
+    service = start(log_url, STUD_TEST_FAULT="task")
+    assert service.end() == 1
+    crash = service.line("task_crashed")
+    assert crash["task"] == "shaky task"
+    assert "locals" not in json.dumps(crash["exception"])
+
+
+def test_a_start_that_fails(start, log_url):
+    service = start(log_url, STUD_TEST_FAULT="start")
+    assert service.end() == 1
+    assert "started" not in service.events()
+
+
+def test_calls_are_refused_until_it_has_started(start, log_url):
+    service = start(log_url, STUD_TEST_FAULT="slow start")
+    service.until(lambda: check(service.address) == f"{service.address}: NOT_SERVING")
+    with pytest.raises(grpc.RpcError) as caught:
+        get_table(service.address)
+    assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+    assert service.stop() == 0
+
+
+# Stopping
+
+
+async def open_stream(address: str) -> tuple[grpc.aio.Channel, Any]:
+    channel = grpc.aio.insecure_channel(address)
+    call = rpc.TableServiceStub(channel).Watch(pb.WatchRequest(), metadata=(("authorization", f"Bearer {token()}"),))
+    await call.read()
+    return channel, call
+
+
+async def test_streams_end_in_order_when_it_stops(start, log_url_async):
+    service = start(log_url_async)
+    await asyncio.to_thread(service.until_serving)
+    channel, call = await open_stream(service.address)
+    began = time.monotonic()
+    assert await asyncio.to_thread(service.stop) == 0
+    assert time.monotonic() - began < 4  # less than the grace: nothing had to be cut off
+    assert await call.code() is grpc.StatusCode.OK
+    await channel.close()
+
+
+@pytest.fixture
+async def log_url_async(session_server):
+    from tests.support.valkey import command
+
+    await command(session_server.url, "FLUSHALL")
+    await initialise(session_server.url)
+    return session_server.url
+
+
+@pytest.mark.parametrize("fault", ["stream hangs", "slow stop"])
+async def test_what_hangs_is_cut_off_after_the_grace(start, log_url_async, fault):
+    service = start(log_url_async, STUD_TEST_FAULT=fault, STUD_STOP_GRACE_MS="200")
+    await asyncio.to_thread(service.until_serving)
+    channel, call = await open_stream(service.address)
+    assert await asyncio.to_thread(service.stop) == 0
+    await call.code()
+    await channel.close()
+
+
+def test_a_stop_that_fails_is_told_and_does_not_hang(start, log_url):
+    service = start(log_url, STUD_TEST_FAULT="stop")
+    service.until_serving()
+    assert service.stop() == 1
+    assert {"stop_failed", "stopped"} <= set(service.events())
+
+
+async def test_watchers_of_its_health_hear_of_the_end(start, log_url_async):
+    service = start(log_url_async)
+    await asyncio.to_thread(service.until_serving)
+    async with grpc.aio.insecure_channel(service.address) as channel:
+        watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
+        assert (await watch.read()).status == health_pb2.HealthCheckResponse.SERVING
+        service.process.send_signal(signal.SIGTERM)
+        assert (await watch.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
+        watch.cancel()
+        assert await asyncio.to_thread(service.end) == 0

@@ -1,0 +1,1 @@
+"""Helpers that tests share: servers, a faulty network. No tests live here."""

@@ -1,0 +1,90 @@
+"""Real servers for tests of the kit and the client: a table service of a few lines behind the kit's interceptor."""
+
+import io
+import json
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import grpc
+import structlog
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from stud.table.v1 import table_service_pb2_grpc as rpc
+from stud_service.interceptors import Interceptor
+from stud_service.logging import configure
+from stud_service.refusals import Refused
+from stud_service.run import SERVER_OPTIONS
+from stud_service.tokens import Verifier, mint
+
+KEY = Ed25519PrivateKey.generate()
+
+
+def token(account: str = "alice", *roles: str, ttl_s: int = 60) -> str:
+    return mint(account, roles or ("player",), ttl_s, KEY)
+
+
+def write_keys(keys_dir: Path, key: Ed25519PrivateKey = KEY) -> Path:
+    keys_dir.mkdir(parents=True, exist_ok=True)
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    public = key.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    (keys_dir / "jwt-private.pem").write_bytes(private)
+    (keys_dir / "jwt-public.pem").write_bytes(public)
+    return keys_dir
+
+
+@contextmanager
+def logged(service: str = "table", level: str = "info") -> Iterator[Callable[[], list[dict[str, Any]]]]:
+    """Configures logging as a service does, for a while; gives a function that returns the lines so far."""
+    sink = io.StringIO()
+    root = logging.getLogger()
+    before = root.handlers[:], root.level
+    configure(service, level, sink)
+    try:
+        yield lambda: [json.loads(line) for line in sink.getvalue().splitlines()]
+    finally:
+        structlog.reset_defaults()
+        root.handlers[:], root.level = before
+
+
+@dataclass
+class House:
+    """A running server. `closed` is what its gate says."""
+
+    address: str
+    server: grpc.aio.Server
+    closed: Refused | None = None
+    calls: list[str] = field(default_factory=list)
+
+
+@asynccontextmanager
+async def serving(
+    servicer: Any,
+    *,
+    address: str = "127.0.0.1:0",
+    call_timeout_s: float = 5.0,
+    add: Callable[[Any, grpc.aio.Server], None] = rpc.add_TableServiceServicer_to_server,
+) -> AsyncIterator[House]:
+    house: House | None = None
+
+    def gate() -> Refused | None:
+        return house.closed if house else None
+
+    interceptor = Interceptor(Verifier(KEY.public_key()), gate, call_timeout_s)
+    server = grpc.aio.server(interceptors=[interceptor], options=SERVER_OPTIONS)
+    add(servicer, server)
+    port = server.add_insecure_port(address)
+    await server.start()
+    house = House(f"127.0.0.1:{port}", server)
+    try:
+        yield house
+    finally:
+        await server.stop(0)

@@ -1,0 +1,406 @@
+"""A table to play on in tests: given cards and stacks, when these actions, then this is legal.
+
+The driver is the shell of one table without a clock, a log or a wire: it hands commands to ``decide``, folds the
+events, answers the dealer's requests, opens the boxes at the showdown. After *every* commit it checks that
+``decide`` and ``evolve`` changed nothing they were given, that money is conserved, that every card of the hand is
+where it should be, and that the table rebuilt from the log equals the live one.
+
+Amounts are minor units, seats 1..8, times milliseconds. It must not know a rule of poker beyond the order in which
+cards leave a deck: what is legal, due or won is what the tests are about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from random import Random
+from typing import TypeVar
+
+import msgspec
+
+from stud_core import commands as cmd
+from stud_core import events as ev
+from stud_core.conservation import check
+from stud_core.decide import decide
+from stud_core.evolve import evolve, fold
+from stud_core.presets import WILLIAM_HILL, table_config
+from stud_core.rejection import Reason, Rejection
+from stud_core.ruleset import BuyInLimit, Ruleset
+from stud_core.state import Hand, Phase, Table
+from tests.support.table_dealer import Dealer
+
+T = TypeVar("T")
+
+WAGERS = {ev.Verb.OPEN, ev.Verb.COMPLETE, ev.Verb.BET, ev.Verb.RAISE}
+STACK = 10_000
+
+# S1 holds the low door, so that by default it brings in and S2 is next.
+DOORS = {1: "2c", 2: "7d", 3: "9h", 4: "Js", 5: "8c", 6: "Td", 7: "5h", 8: "6s"}
+
+
+class Refused(AssertionError):
+    """A command was refused that the test wanted accepted."""
+
+    def __init__(self, command: object, rejection: Rejection) -> None:
+        legal = sorted(describe(option) for option in rejection.legal)
+        super().__init__(f"{command} -> {rejection.reason}: {rejection.text} [{rejection.rule}]; legal {legal}")
+        self.rejection = rejection
+
+
+def knobs(rules: Ruleset, **changes: object) -> Ruleset:
+    """The ruleset with some knobs turned."""
+    return msgspec.structs.replace(rules, **changes)
+
+
+def account(seat: int) -> str:
+    """Who sits at a seat, in every test."""
+    return f"a{seat}"
+
+
+def describe(option: ev.Option) -> str:
+    """An option as the vectors write it: calls by what they cost, wagers by the total they reach."""
+    match option.verb:
+        case ev.Verb.FOLD | ev.Verb.CHECK:
+            return option.verb.name.lower()
+        case ev.Verb.CALL | ev.Verb.BRING_IN:
+            return f"{option.verb.name.lower()} {option.amount}"
+        case ev.Verb.RAISE | ev.Verb.COMPLETE:
+            return f"{option.verb.name.lower()} to {option.to}"
+        case _:
+            return f"{option.verb.name.lower()} {option.to}"
+
+
+class TableDriver:
+    """One table and its whole log. ``deal`` below is the usual way to get one in the middle of a hand."""
+
+    def __init__(
+        self,
+        rules: Ruleset,
+        stacks: Mapping[int, int],
+        *,
+        limits: tuple[int, int] = (500, 1000),
+        ante: int = 50,
+        bring_in: int | None = None,
+        up: Mapping[int, str] | None = None,
+        down: Mapping[int, str] | None = None,
+        community: str | None = None,
+        prompted: Iterable[int] = (),
+        showing: Iterable[int] = (),
+        strict_buy_in: bool = False,
+        rebuild: bool = True,
+        seed: int = 0,
+    ) -> None:
+        """Open the table and seat everybody.
+
+        ``up`` and ``down`` are cards by seat in the order they will come (random where nothing is said);
+        ``prompted`` seats are asked for their ante, ``showing`` seats do not muck losing hands by themselves;
+        ``strict_buy_in`` keeps the ruleset's buy-in limits; ``rebuild`` False skips the fold from nothing.
+        """
+        if not strict_buy_in:
+            rules = knobs(rules, min_buy_in=BuyInLimit(amount=1), max_buy_in=None)
+        self.rules = rules
+        self.rng = Random(seed)
+        self.dealer = Dealer(rules.burns, DOORS if up is None else up, down or {}, community, self.rng)
+        self.prompted, self.showing = set(prompted), set(showing)
+        self.state = Table()
+        self.log: list[tuple[int, tuple[ev.Event, ...]]] = []
+        self.pots: list[tuple[int, set[int]]] = []
+        self.rebuild = rebuild
+        self.now_ms = 1_000_000
+        self.auto_deal = True
+        if bring_in is None and rules.name != WILLIAM_HILL.name:
+            bring_in = 200
+        small, big = limits
+        config = table_config(
+            rules, table_id="t-1", name="Vectors", currency="XTS",
+            small_bet=small, big_bet=big, ante=ante, bring_in=bring_in,
+        )  # fmt: skip
+        self.config = config
+        self.send(cmd.OpenTable(config))
+        for seat, stack in stacks.items():
+            self.sit(seat, stack)
+
+    # --- the shell -----------------------------------------------------------
+
+    def send(self, command: cmd.Command) -> list[ev.Event]:
+        """Have a command accepted, answer the dealer, and return the events of its own commit."""
+        events = self.commit(command)
+        if self.auto_deal:
+            self.deal_on()
+        return events
+
+    def deal_on(self) -> None:
+        """Answer the dealer's requests until there is none."""
+        while self.state.hand is not None and self.state.hand.deal is not None:
+            self.commit(self.dealer.answer(self.state.hand.deal))
+
+    def commit(self, command: cmd.Command) -> list[ev.Event]:
+        """One command, one commit (a showdown rides along), every invariant."""
+        context = cmd.Context(now_ms=self.now_ms, version=self.state.version + 1)
+        before = self.state
+        photo = msgspec.msgpack.encode(before)
+        answer = decide(before, command, context)
+        if isinstance(answer, Rejection):
+            raise Refused(command, answer)
+        events = list(answer)
+        state = evolve(before, events, context.version)
+        if state.wants_showdown:
+            hand = the(state.hand)
+            self.pots = [(amount, set(seats)) for amount, seats in hand.pots] or self.pots
+            shown = decide(state, cmd.Showdown(self.clear_cards(state)), context)
+            assert not isinstance(shown, Rejection), shown
+            state = evolve(state, shown, context.version)
+            events += shown
+        assert msgspec.msgpack.encode(before) == photo, "decide or evolve changed the state it was given"
+        assert events, f"{command} made an empty commit"
+        self.state = state
+        self.log.append((context.version, tuple(events)))
+        self.check()
+        return events
+
+    def reject(self, command: cmd.Command) -> Rejection:
+        """Have a command refused, and nothing changed by it."""
+        photo = msgspec.msgpack.encode(self.state)
+        answer = decide(self.state, command, cmd.Context(now_ms=self.now_ms, version=self.state.version + 1))
+        assert isinstance(answer, Rejection), f"accepted: {answer}"
+        assert msgspec.msgpack.encode(self.state) == photo, "a refusal changed the state"
+        return answer
+
+    def check(self) -> None:
+        """What must hold after every commit, whatever was played."""
+        assert check(self.state) is None, check(self.state)
+        assert self.state.version == self.log[-1][0]
+        assert not self.state.wants_showdown
+        for sitting in self.state.sittings.values():
+            assert sitting.stack >= 0, sitting
+        if self.state.hand is not None:
+            self.dealer.check(self.state.hand)
+        if self.rebuild:
+            assert fold(self.log) == self.state, "the rebuilt table differs from the live one"
+
+    def clear_cards(self, state: Table) -> dict[int, tuple[int, ...]]:
+        """The vault: down cards of the live seats."""
+        hand = the(state.hand)
+        return {seat: self.dealer.open(hand.down[seat]) for seat in hand.order if hand.live[seat]}
+
+    # --- given ---------------------------------------------------------------
+
+    def sit(self, seat: int, stack: int = STACK) -> None:
+        """Take a seat and have it paid."""
+        auto_post, muck_losing = seat not in self.prompted, seat not in self.showing
+        request = cmd.TakeSeat(account(seat), seat, stack, auto_post=auto_post, muck_losing=muck_losing)
+        asked = only(self.send(request), ev.BuyInRequested)
+        self.send(cmd.RecordFunding(asked.sitting_no, stack))
+
+    def start(self) -> list[ev.Event]:
+        """Give the table what the next hand waits for (verdict, deck, pause) and open the antes."""
+        self.settle()
+        number = self.state.hand_no + 1
+        self.dealer.new_deck()
+        self.pots = []
+        self.send(cmd.RecordDeck(number, b"commitment-%02d" % number))
+        self.now_ms += self.config.hand_pause_ms
+        return self.send(cmd.StartHand())
+
+    def settle(self) -> None:
+        """Record the verdict on the last hand, when one is missing."""
+        if self.state.ended_hand > self.state.verified_hand:
+            self.send(cmd.RecordVerdict(self.state.ended_hand, verdict_version=self.state.ended_hand))
+
+    def void(self) -> list[ev.Event]:
+        """An operator voids the running hand."""
+        return self.send(cmd.VoidHand(self.hand.hand_no, "test", "op-1"))
+
+    def move_button(self, seat: int) -> None:
+        """Void hands after third street (which costs nobody anything) until the button is at ``seat``."""
+        self.auto_deal = False
+        for _ in range(9):
+            self.start()
+            if self.hand.button == seat:
+                self.auto_deal = True
+                self.deal_on()
+                return
+            self.commit(self.dealer.answer(the(self.hand.deal)))
+            self.void()
+        raise AssertionError(f"the button never came to seat {seat}")
+
+    # --- when ----------------------------------------------------------------
+
+    def play(self, *actions: str) -> list[ev.Event]:
+        """Play ``"2 raise 1000"`` (seat, verb, total; ``high``/``low`` where the size must be declared).
+
+        The verb ``all_in`` stands for whichever wager reaches that total. Returns the last commit's own events.
+        """
+        events: list[ev.Event] = []
+        for action in actions:
+            assert self.turn == int(action.split()[0]), f"{action!r}: the turn is at {self.turn}, {self.street_name()}"
+            events = self.send(self.parse(action))
+        return events
+
+    def refuse(self, action: str) -> Rejection:
+        """Have an action refused as illegal; the refusal must name a rule and what would have been legal."""
+        rejection = self.reject(self.parse(action))
+        assert rejection.reason is Reason.ILLEGAL_ACTION, rejection
+        assert rejection.rule, rejection
+        assert set(rejection.legal) == set(self.hand.options), rejection
+        return rejection
+
+    def parse(self, action: str) -> cmd.Act:
+        words = action.split()
+        seat, verb_name, rest = int(words[0]), words[1], words[2:]
+        size = {"high": ev.Size.HIGH, "low": ev.Size.LOW}.get(rest[-1]) if rest else None
+        totals = [int(word) for word in rest if word.isdigit()]
+        total = totals[0] if totals else None
+        if verb_name == "all_in":
+            options = [o for o in self.hand.options if o.verb in WAGERS and o.to == total and size in {None, o.size}]
+            assert len(options) == 1, f"{action!r}: {sorted(self.legal())}"
+            assert options[0].all_in, options[0]
+            return cmd.Act(account(seat), self.hand.turn_id, options[0].verb, total, options[0].size)
+        if size is None and total is not None:
+            sizes = {o.size for o in self.hand.options if o.verb.name.lower() == verb_name and o.to == total}
+            size = sizes.pop() if len(sizes) == 1 else None
+        return cmd.Act(account(seat), self.hand.turn_id, ev.Verb[verb_name.upper()], total, size)
+
+    def passively_to(self, street: int) -> None:
+        """Bring in, call and check until ``street`` has been dealt."""
+        while self.running and self.hand.street < street:
+            self.passive()
+
+    def passively_to_the_end(self) -> None:
+        """Bring in, call and check to the showdown; show prompts time out."""
+        while self.running:
+            if self.hand.phase is Phase.SHOW_PROMPTS:
+                self.timeout()
+            else:
+                self.passive()
+
+    def passive(self) -> None:
+        verbs = {option.verb for option in self.hand.options}
+        verb = next(v for v in (ev.Verb.CHECK, ev.Verb.BRING_IN, ev.Verb.CALL) if v in verbs)
+        self.play(f"{self.turn} {verb.name.lower()}")
+
+    def timeout(self) -> list[ev.Event]:
+        """Let the open turn or prompts run out."""
+        deadlines = [prompt.deadline_ms for prompt in self.hand.prompts] or [self.hand.deadline_ms]
+        self.now_ms = max(deadlines) + 1
+        return self.send(cmd.Tick())
+
+    def choose(self, seat: int, *, show: bool) -> list[ev.Event]:
+        """Answer a show prompt."""
+        prompt = next(p for p in self.hand.prompts if p.seat == seat)
+        cards = self.dealer.open(self.hand.down[seat]) if show else ()
+        return self.send(cmd.ChooseShow(account(seat), prompt.prompt_id, show, cards))
+
+    # --- then ----------------------------------------------------------------
+
+    @property
+    def hand(self) -> Hand:
+        return the(self.state.hand)
+
+    @property
+    def running(self) -> bool:
+        return self.state.hand is not None
+
+    @property
+    def turn(self) -> int | None:
+        """The seat to act, None when nobody has to."""
+        hand = self.state.hand
+        return hand.turn_seat if hand is not None and hand.phase is Phase.BETTING else None
+
+    def legal(self, seat: int | None = None) -> set[str]:
+        """What the player to act may do (and, given ``seat``, that it is this one's turn)."""
+        if seat is not None:
+            assert self.turn == seat, f"the turn is at {self.turn}, not {seat}"
+        told = [e for _, events in self.log for e in events if isinstance(e, ev.TurnStarted)][-1]
+        assert told.options == self.hand.options, "the players were told something else"
+        names = [describe(option) for option in self.hand.options]
+        return set(names)
+
+    def bets(self) -> dict[int, int]:
+        """Totals of this street by seat."""
+        return {seat: self.hand.bet[seat] for seat in self.hand.order if self.hand.bet[seat]}
+
+    def stack(self, seat: int) -> int:
+        """Chips in front of a seat."""
+        return next(s.stack for s in self.state.sittings.values() if s.seat == seat)
+
+    def stacks(self) -> dict[int, int]:
+        return {s.seat: s.stack for s in self.state.sittings.values()}
+
+    def events(self, *kinds: type[T]) -> list[T]:
+        """Events of the last or running hand, of these kinds (all when none is given)."""
+        every = [e for _, events in self.log for e in events]
+        starts = [i for i, e in enumerate(every) if isinstance(e, ev.AntesOpened)]
+        return [e for e in every[starts[-1] :] if not kinds or isinstance(e, kinds)]  # type: ignore[misc]
+
+    def awarded(self) -> list[tuple[int, int, dict[int, int]]]:
+        """Pots in the order they were paid: number, amount, shares by seat."""
+        return [(p.pot_no, p.amount, {s.seat: s.amount for s in p.shares}) for p in self.events(ev.PotAwarded)]
+
+    def won(self) -> dict[int, int]:
+        """Chips won by seat, over all pots."""
+        total: dict[int, int] = {}
+        for _, _, shares in self.awarded():
+            for seat, amount in shares.items():
+                total[seat] = total.get(seat, 0) + amount
+        return total
+
+    def returned(self) -> dict[int, int]:
+        """Uncalled chips given back by seat."""
+        return {e.seat: e.amount for e in self.events(ev.UncalledReturned)}
+
+    def showdown(self) -> list[tuple[str, int]]:
+        """What happened to hands, in order: ("shown" | "mucked" | "asked", seat)."""
+        names = {ev.HandShown: "shown", ev.HandMucked: "mucked", ev.ShowPrompted: "asked"}
+        return [(names[type(e)], e.seat) for e in self.events(ev.HandShown, ev.HandMucked, ev.ShowPrompted)]
+
+    def dealt_in(self) -> tuple[int, ...]:
+        """Seats of the last hand in deal order."""
+        return tuple(d.seat for d in only(self.events(), ev.HandStarted).dealt_in)
+
+    def street_name(self) -> str:
+        return f"street {self.state.hand.street} {self.state.hand.phase.name}" if self.state.hand else "no hand"
+
+
+def deal(
+    rules: Ruleset,
+    seats: int | Sequence[int] | None = None,
+    *,
+    stacks: Mapping[int, int] | None = None,
+    button: int | None = None,
+    **options: object,
+) -> TableDriver:
+    """A table with its third street dealt and the first player to act.
+
+    ``seats`` is a number of players (S1..Sn) or seat numbers; left out, everybody with an ``up`` card plays.
+    ``stacks`` before the ante, 10000 unless said; ``options`` are those of :class:`TableDriver`.
+    """
+    if seats is None:
+        named = options["up"]
+        assert isinstance(named, Mapping)
+        seats = sorted(named)
+    numbers = range(1, seats + 1) if isinstance(seats, int) else seats
+    chips = {seat: STACK for seat in numbers} | dict(stacks or {})
+    table = TableDriver(rules, chips, **options)  # type: ignore[arg-type]
+    if button is None:
+        table.start()
+    else:
+        table.move_button(button)
+    return table
+
+
+def the(value: T | None) -> T:
+    """A value that must be there."""
+    assert value is not None
+    return value
+
+
+def only(events: Iterable[object], kind: type[T]) -> T:
+    """The single event of a kind."""
+    found = [event for event in events if isinstance(event, kind)]
+    assert len(found) == 1, f"{len(found)} x {kind.__name__} in {list(events)}"
+    return found[0]
+
+
+def none(events: Iterable[object], *kinds: type) -> bool:
+    """Whether no event is of these kinds."""
+    return not any(isinstance(event, kinds) for event in events)

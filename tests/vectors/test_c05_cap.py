@@ -1,0 +1,98 @@
+"""Rule vectors C.5: the cap, and two players left (rows 63-70)."""
+
+import pytest
+
+from stud_core.ruleset import HeadsUp, Ruleset
+from tests.support.table_driver import TableDriver, knobs
+from tests.vectors.positions import both, fifth_street, playnow, william_hill
+
+
+def alternately(table: TableDriver, wagers: int, seats: tuple[int, int] = (1, 2)) -> None:
+    """Bet and raises by turns, 1000 each."""
+    table.play(f"{seats[0]} bet 1000")
+    for number in range(2, wagers + 1):
+        table.play(f"{seats[(number - 1) % 2]} raise {number * 1000}")
+
+
+@playnow
+def test_vector_063_heads_up_is_uncapped(rules: Ruleset):
+    table = fifth_street(rules, 2)
+    alternately(table, 8)
+    assert table.hand.wagers == 8
+    assert table.hand.level == 8000
+    assert "raise to 9000" in table.legal(1)
+    table.play("1 raise 9000")
+
+
+@william_hill
+def test_vector_064_never_uncapped(rules: Ruleset):
+    table = fifth_street(rules, 2)
+    alternately(table, 4)
+    assert table.hand.level == 4000
+    assert table.legal(1) == {"fold", "call 1000"}
+
+
+def two_remain_before_the_cap(rules: Ruleset) -> TableDriver:
+    """Three live: S1 bet, S2 raise, S3 fold, S1 raise, S2 raise."""
+    table = fifth_street(rules)
+    table.play("1 bet 1000", "2 raise 2000", "3 fold", "1 raise 3000", "2 raise 4000")
+    assert table.hand.wagers == 4
+    return table
+
+
+@playnow
+def test_vector_065_two_remain_before_the_cap(rules: Ruleset):
+    table = two_remain_before_the_cap(rules)
+    table.play("1 raise 5000")
+    assert table.hand.wagers == 5
+    assert "raise to 6000" in table.legal(2)
+
+
+@playnow
+def test_vector_066_a_fold_does_not_lift_the_cap(rules: Ruleset):
+    table = fifth_street(rules)
+    table.play("1 bet 1000", "2 raise 2000", "3 raise 3000", "1 raise 4000", "2 fold")
+    assert table.legal(3) == {"fold", "call 1000"}
+
+
+@playnow
+def test_vector_067_an_all_in_third_player_does_not_count(rules: Ruleset):
+    table = fifth_street(rules, behind={3: 1000})
+    table.play("1 bet 1000", "2 call", "3 call 1000")  # S3 has nothing left
+    assert table.hand.street == 6
+    table = fifth_street(rules, behind={3: 1000})
+    table.play("1 bet 1000", "2 raise 2000", "3 call 1000", "1 raise 3000", "2 raise 4000")
+    assert table.hand.wagers == 4
+    assert table.legal(1) == {"fold", "call 1000", "raise to 5000"}
+
+
+@playnow
+def test_vector_068_knob_round_start(rules: Ruleset):
+    table = two_remain_before_the_cap(knobs(rules, heads_up=HeadsUp.ROUND_START))
+    table.refuse("1 raise 5000")
+    assert table.legal(1) == {"fold", "call 1000"}
+
+
+@playnow
+@pytest.mark.parametrize("players", [3, 2])
+def test_vector_069_knob_hand_start(rules: Ruleset, players: int):
+    table = fifth_street(knobs(rules, heads_up=HeadsUp.HAND_START), players)
+    if players == 3:
+        table.play("1 bet 1000", "2 call", "3 fold")
+    else:
+        table.play("1 check", "2 check")
+    assert table.hand.street == 6
+    alternately(table, 4)
+    capped = {"fold", "call 1000"}
+    # The hand that began with two is the other side of the same knob.
+    assert table.legal(1) == (capped if players == 3 else capped | {"raise to 5000"})
+
+
+@both
+def test_vector_070_nobody_left_to_answer_a_raise(rules: Ruleset):
+    table = fifth_street(rules, behind={1: 1000, 3: 0})
+    table.play("1 bet 1000")
+    assert table.hand.all_in[1]
+    assert table.hand.all_in[3]
+    assert table.legal(2) == {"fold", "call 1000"}
+    table.refuse("2 raise 2000")
