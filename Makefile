@@ -70,7 +70,7 @@ proto-baseline: $(STAMP) ## accept the contract as it is: later changes must not
 
 # --- checks ------------------------------------------------------------------
 
-CODE := libs services tests tools
+CODE := libs services tests tools benches
 
 .PHONY: fmt
 fmt: $(STAMP) ## format, and fix what ruff can fix
@@ -114,10 +114,10 @@ up: $(STAMP) ## run the four services here on an embedded server until Ctrl-C
 	$(BIN)/stud up $(ARGS)
 
 .PHONY: bench
-bench: $(STAMP) ## measure the core on this machine
-	$(BIN)/python bench $(ARGS)
+bench: $(STAMP) ## measure the core and the log on this machine
+	@for file in benches/bench_*.py; do echo "== $$file"; $(BIN)/python $$file; done
 
 .PHONY: clean
 clean: ## remove caches and reports; keeps .venv and var/
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.*
-	find libs services tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

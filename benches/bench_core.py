@@ -2,14 +2,16 @@
 
     .venv/bin/python benches/bench_core.py [--hands N] [--players N] [--json]
 
-Whole random hands are played with random legal actions, the dealer's answers prepared outside the clock. "Per
-action" is all time spent in ``decide`` and ``evolve`` over whole hands (antes, deals, showdowns included) divided by
-the number of players' actions; "act alone" counts the Act commands only. Every figure is the best of three runs.
+Whole random hands are played with random legal actions and their commands recorded; then the commands are replayed
+under the clock. "Per action" is all time spent in ``step`` (decide and evolve) over whole hands (antes, deals,
+showdowns and verdicts included) divided by the number of players' actions; "act alone" counts the Act commands only.
+Every figure is the best of several runs, because other work on the machine only ever adds time.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import random
 import sys
@@ -22,58 +24,49 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "libs"))
 
 from stud_core import commands as cmd
 from stud_core import events as ev
-from stud_core.decide import decide
+from stud_core.decide import decide, step
 from stud_core.evolve import evolve, fold
 from stud_core.presets import PLAYNOW, RULESETS, table_config
 from stud_core.ruleset import Ruleset
 from stud_core.state import Phase, Table
 
+Script = list[tuple[Table, cmd.Command, cmd.Context]]
 Log = list[tuple[int, list[ev.Event]]]
 STACK = 20_000
 
 
 class Player:
-    """Plays one table and keeps the time spent in the core, nanoseconds."""
+    """Plays one table and records every command with the state it met."""
 
     def __init__(self, ruleset: Ruleset, players: int, rng: random.Random) -> None:
         self.rng = rng
-        self.players = players
         self.state = Table()
         self.log: Log = []
+        self.script: Script = []
         self.now_ms = 1
-        self.spent = {"all": 0, "act": 0}
-        self.actions = 0
         self.deck: list[int] = []
         self.down: dict[int, tuple[int, ...]] = {}
         self.send(cmd.OpenTable(table_config(ruleset, table_id="bench")))
         for number in range(1, players + 1):
             self.send(cmd.TakeSeat(f"a{number}", None, STACK, auto_post=True))
             self.send(cmd.RecordFunding(number, STACK))
+        self.script.clear()
 
     def send(self, command: cmd.Command) -> None:
-        version = self.state.version + 1
-        context = cmd.Context(self.now_ms, version)
-        start = time.thread_time_ns()
+        context = cmd.Context(self.now_ms, self.state.version + 1)
+        events = self.step(command, context)
+        hand = self.state.hand
+        if self.state.wants_showdown and hand is not None:
+            events += self.step(cmd.Showdown({s: self.down[s] for s in hand.order if hand.live[s]}), context)
+        self.log.append((context.version, events))
+
+    def step(self, command: cmd.Command, context: cmd.Context) -> list[ev.Event]:
         events = decide(self.state, command, context)
         if not isinstance(events, list):
             raise TypeError(f"{command}: {events}")
-        state = evolve(self.state, events, version)
-        spent = time.thread_time_ns() - start
-        if state.wants_showdown and state.hand is not None:
-            show = cmd.Showdown({s: self.down[s] for s in state.hand.order if state.hand.live[s]})
-            start = time.thread_time_ns()
-            more = decide(state, show, context)
-            if not isinstance(more, list):
-                raise TypeError(f"{show}: {more}")
-            state = evolve(state, more, version)
-            spent += time.thread_time_ns() - start
-            events += more
-        self.spent["all"] += spent
-        if isinstance(command, cmd.Act):
-            self.spent["act"] += spent
-            self.actions += 1
-        self.state = state
-        self.log.append((version, events))
+        self.script.append((self.state, command, context))
+        self.state = evolve(self.state, events, context.version)
+        return events
 
     def deal(self, request: ev.DealRequested) -> cmd.RecordCards:
         up: tuple[ev.UpCard, ...] = ()
@@ -90,7 +83,7 @@ class Player:
         return cmd.RecordCards(request.hand_no, request.deal_no, up, tuple(down), community, root)
 
     def hand(self) -> None:
-        """Refill by a fresh table when somebody is broke, else play one hand to its end."""
+        """Play one hand to its end."""
         number = self.state.hand_no + 1
         self.send(cmd.RecordDeck(number, bytes(32)))
         self.deck = list(range(52))
@@ -112,68 +105,105 @@ class Player:
         self.send(cmd.RecordVerdict(number, number))
 
 
-def play(ruleset: Ruleset, players: int, hands: int, seed: int) -> tuple[dict[str, float], list[Log]]:
-    """Figures of ``hands`` random hands, and the logs for the rebuild."""
-    rng = random.Random(seed)  # noqa: S311 - a bench, not a deck
-    logs: list[Log] = []
-    spent = {"all": 0, "act": 0}
-    actions = 0
+def play(ruleset: Ruleset, players: int, hands: int, seed: int) -> list[Player]:
+    """Play ``hands`` random hands, at a fresh table whenever somebody is nearly broke."""
+    rng = random.Random(seed)
+    tables: list[Player] = []
     while hands > 0:
         player = Player(ruleset, players, rng)
-        player.spent = dict.fromkeys(player.spent, 0)
         for _ in range(min(hands, 10)):
             player.hand()
             hands -= 1
             if min(s.stack for s in player.state.sittings.values()) < 1000:
                 break
-        for key, value in player.spent.items():
-            spent[key] += value
-        actions += player.actions
-        logs.append(player.log)
-    figures = {
-        "us_per_action": spent["all"] / actions / 1000,
-        "us_per_act_alone": spent["act"] / actions / 1000,
-        "actions_per_s": actions / spent["all"] * 1e9,
+        tables.append(player)
+    return tables
+
+
+def play_again(table: Player) -> int:
+    """Nanoseconds to decide and evolve a table's commands one after the other, as one table of a service does."""
+    state = table.script[0][0]
+    start = time.perf_counter_ns()
+    for _, command, context in table.script:
+        state = step(state, command, context)[1]  # type: ignore[index]
+    return time.perf_counter_ns() - start
+
+
+def play_again_in_two(table: Player) -> int:
+    """Nanoseconds of the same with ``decide`` and ``evolve`` called one by one."""
+    state = table.script[0][0]
+    start = time.perf_counter_ns()
+    for _, command, context in table.script:
+        state = evolve(state, decide(state, command, context), context.version)  # type: ignore[arg-type]
+    return time.perf_counter_ns() - start
+
+
+def acts_alone(acts: Script) -> int:
+    """Nanoseconds of the players' actions only, each from its recorded state."""
+    start = time.perf_counter_ns()
+    for state, command, context in acts:
+        step(state, command, context)
+    return time.perf_counter_ns() - start
+
+
+def measure(tables: list[Player], runs: int) -> dict[str, float]:
+    actions = [[item for item in table.script if isinstance(item[1], cmd.Act)] for table in tables]
+    count = sum(len(acts) for acts in actions)
+    events = sum(len(events) for table in tables for _, events in table.log)
+    gc.collect()
+    gc.freeze()  # the recorded states are the bench's, not the core's
+    whole = sum(min(play_again(table) for _ in range(runs)) for table in tables)
+    in_two = sum(min(play_again_in_two(table) for _ in range(runs)) for table in tables)
+    alone = sum(min(acts_alone(acts) for _ in range(runs)) for acts in actions)
+    folded = sum(min(rebuild(table.log) for _ in range(runs)) for table in tables)
+    return {
+        "us_per_action": whole / count / 1000,
+        "us_per_act_alone": alone / count / 1000,
+        "us_per_action_decide_then_evolve": in_two / count / 1000,
+        "actions_per_s": count / whole * 1e9,
+        "us_per_rebuilt_event": folded / events / 1000,
     }
-    return figures, logs
 
 
-def rebuild(logs: list[Log]) -> float:
-    """Microseconds per event of ``fold``."""
-    events = sum(len(events) for log in logs for _, events in log)
-    start = time.thread_time_ns()
-    for log in logs:
-        fold(log)
-    return (time.thread_time_ns() - start) / events / 1000
+def rebuild(log: Log) -> int:
+    """Nanoseconds of ``fold``."""
+    start = time.perf_counter_ns()
+    fold(log)
+    return time.perf_counter_ns() - start
 
 
-def pokerkit(players: int, hands: int, seed: int) -> float | None:
+def pokerkit(players: int, hands: int, runs: int) -> float | None:
     """PokerKit's actions per second on the same kind of hands; None when it is not installed."""
     try:
         from pokerkit import Automation, FixedLimitSevenCardStud  # noqa: PLC0415 - optional
     except ImportError:
         return None
     warnings.simplefilter("ignore")
-    rng = random.Random(seed)  # noqa: S311
     automations = tuple(Automation)
-    actions = spent = 0
-    for _ in range(hands):
-        start = time.thread_time_ns()
+
+    def play_hand(seed: int) -> tuple[int, int]:
+        rng = random.Random(seed)  # noqa: S311
+        random.seed(seed)  # PokerKit shuffles by the global generator
+        actions = 0
+        start = time.perf_counter_ns()
         game: Any = FixedLimitSevenCardStud.create_state(
             automations, True, 50, 200, 500, 1000, [STACK] * players, players
         )
         while game.status:
-            verbs = [game.check_or_call] * 6
             if game.can_post_bring_in():
-                verbs = [game.post_bring_in]
-            elif game.can_fold():
-                verbs.append(game.fold)
+                verbs = [game.post_bring_in] * 6
+            else:
+                verbs = [game.check_or_call] * 6
+                if game.can_fold():
+                    verbs.append(game.fold)
             if game.can_complete_bet_or_raise_to():
                 verbs += [game.complete_bet_or_raise_to] * 3
             rng.choice(verbs)()
             actions += 1
-        spent += time.thread_time_ns() - start
-    return actions / spent * 1e9
+        return time.perf_counter_ns() - start, actions
+
+    best = [min(play_hand(seed) for _ in range(runs)) for seed in range(hands)]
+    return sum(actions for _, actions in best) / sum(spent for spent, _ in best) * 1e9
 
 
 def main() -> None:
@@ -184,18 +214,16 @@ def main() -> None:
     arguments = parser.parse_args()
     report: dict[str, float] = {}
     for name, ruleset in RULESETS.items():
-        runs = [play(ruleset, arguments.players, arguments.hands, seed) for seed in range(3)]
-        best = min((figures for figures, _ in runs), key=lambda figures: figures["us_per_action"])
-        report |= {f"{name}_{key}": round(value, 2) for key, value in best.items()}
-        report[f"{name}_us_per_rebuilt_event"] = round(min(rebuild(logs) for _, logs in runs), 2)
-    other = pokerkit(arguments.players, max(arguments.hands // 20, 5), 0)
+        figures = measure(play(ruleset, arguments.players, arguments.hands, seed=0), runs=10)
+        report |= {f"{name}_{key}": round(value, 2) for key, value in figures.items()}
+    other = pokerkit(arguments.players, max(arguments.hands // 20, 5), runs=10)
     if other is not None:
         report["pokerkit_actions_per_s"] = round(other, 1)
         report["times_pokerkit"] = round(report[f"{PLAYNOW.name}_actions_per_s"] / other, 1)
     for key, value in report.items():
-        print(f"{key:>40} {value:>12,.2f}")  # noqa: T201
+        print(f"{key:>40} {value:>12,.2f}")
     if arguments.json:
-        print(json.dumps(report))  # noqa: T201
+        print(json.dumps(report))
 
 
 if __name__ == "__main__":

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from stud_service.keyring import ensure_dev_keys
-from stud_service.tokens import ROLES, load_private_key, mint
 
 from stud_cli.offline import RUNNING
 from stud_cli.output import JsonFlag, console, could_not_run, last_line
 from stud_cli.stack import read_running
 from stud_eventlog.errors import EventLogError
 from stud_eventlog.redis_streams import RedisEventLog
+from stud_service.keyring import ensure_dev_keys
+from stud_service.tokens import ROLES, load_private_key, mint
 
 
 def keys_dir() -> Path:

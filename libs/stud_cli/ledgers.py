@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 import msgspec
-from stud_core.ledger.postings import postings_of
 
 from stud_core.ledger import events as le
+from stud_core.ledger.postings import postings_of
 from stud_eventlog import keys
 from stud_eventlog.log import EventLog
 from stud_wire.commits import decode_commit

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from stud_service.tokens import load_private_key, mint
-
+from stud.events.v1 import table_events_pb2
+from stud.rules.v1 import rules_service_pb2 as rules
 from stud_client import Endpoints, StudClient
+from stud_service.tokens import load_private_key, mint
 
 TTL_S = 3600
 
@@ -51,3 +52,12 @@ class People:
         """Close every channel."""
         for client in self._clients.values():
             await client.close()
+
+    async def void_hand(self, table: str, hand_no: int, reason: str) -> None:
+        """Have both operators agree that a hand is void."""
+        for client in (self.operator, self.second_operator):
+            await client.rules.ResolveHand(
+                rules.ResolveHandRequest(
+                    table=table, hand_no=hand_no, choice=table_events_pb2.RESOLUTION_CHOICE_VOID, reason=reason
+                )
+            )

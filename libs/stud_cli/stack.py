@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Self
 
 import msgspec
-from stud_service.keyring import ensure_dev_keys
 
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_service.embedded import EmbeddedServer, free_port
 from stud_service.healthcheck import check
+from stud_service.keyring import ensure_dev_keys
 
 SERVICES = ("wallet", "dealer", "rules", "table")
 """Start order: who answers questions comes before who asks them."""

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 import typer
 from google.protobuf import json_format
-from stud_service.tokens import load_private_key, mint
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud_cli.drawing import money
 from stud_cli.keyscmd import keys_dir
 from stud_cli.output import JsonFlag, console, could_not_run, last_line, table_of
 from stud_client import StudClient, StudError, load_endpoints
+from stud_service.tokens import load_private_key, mint
 
 
 def tables(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 
 import msgspec
 
@@ -24,10 +24,11 @@ class Verdicts(msgspec.Struct):
     doubled: list[tuple[str, int]] = msgspec.field(default_factory=list)
 
 
-async def read_verdicts(log: EventLog, table_id: str | None = None) -> Verdicts:
-    """Read the verdict logs of all shards, or of one table's. Raises ChainBroken, WireError."""
-    out = Verdicts()
-    shards = range(keys.SHARDS) if table_id is None else [keys.shard_of(table_id)]
+async def read_verdicts(
+    log: EventLog, shards: Iterable[int] = range(keys.SHARDS), into: Verdicts | None = None
+) -> Verdicts:
+    """Read the verdict logs of some shards, all by default. Raises ChainBroken, WireError."""
+    out = Verdicts() if into is None else into
     for shard in shards:
         async for version, event in _events(log, keys.verdicts(shard)):
             if isinstance(event, ve.HandVerified | ve.HandResolved):

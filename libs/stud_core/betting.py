@@ -13,7 +13,26 @@ from stud_core.ranks import board_strength
 from stud_core.ruleset import HeadsUp, OpenPair, Ruleset, ShortAllIn, TableConfig
 from stud_core.state import Hand, Table
 
-WAGERS: Final = frozenset({Verb.OPEN, Verb.COMPLETE, Verb.BET, Verb.RAISE})
+# Looking up a member of an enum costs as much as making an option; this is the hot path.
+_FOLD: Final = Verb.FOLD
+_CHECK: Final = Verb.CHECK
+_CALL: Final = Verb.CALL
+_BRING_IN: Final = Verb.BRING_IN
+_OPEN: Final = Verb.OPEN
+_COMPLETE: Final = Verb.COMPLETE
+_BET: Final = Verb.BET
+_RAISE: Final = Verb.RAISE
+_HIGH: Final = Size.HIGH
+
+_NO_SIZES: Final[tuple[Size | None, ...]] = (None,)
+_FOLD_NOW: Final = Option(_FOLD, 0, 0, None, False)
+_CHECK_NOW: Final = Option(_CHECK, 0, 0, None, False)
+
+
+def is_wager(verb: Verb) -> bool:
+    """Whether the verb opens, bets, completes or raises."""
+    return verb >= _OPEN
+
 
 # --- who ---------------------------------------------------------------------
 
@@ -97,7 +116,7 @@ def wager_target(hand: Hand, config: TableConfig, size: Size | None) -> int:
     """The player's total that a full wager of this size makes (P27, P49-P51, P59, P61-P65)."""
     if hand.street == 3 and hand.full_level <= config.bring_in:
         return config.small_bet  # opening or completing, whatever the bring-in was
-    high = hand.street > 4 or size is Size.HIGH
+    high = hand.street > 4 or size is _HIGH
     return hand.full_level + (config.big_bet if high else config.small_bet)
 
 
@@ -126,9 +145,7 @@ def can_be_answered(state: Table, hand: Hand, seat: int) -> bool:
 
 
 def _sizes(hand: Hand, ruleset: Ruleset, seat: int) -> tuple[Size | None, ...]:
-    """Sizes a player may declare: a choice only with an open pair on fourth street (P22-P24, P62, W15, W17; B.5)."""
-    if not hand.pair_option:
-        return (None,)
+    """Sizes a player may declare with an open pair on fourth street (P22-P24, P62, W15, W17; B.5)."""
     if hand.locked:
         return (Size.HIGH,)
     if ruleset.open_pair is OpenPair.HOLDER_ONLY and seat not in hand.pair_holders:
@@ -138,11 +155,12 @@ def _sizes(hand: Hand, ruleset: Ruleset, seat: int) -> tuple[Size | None, ...]:
 
 def wager_verb(hand: Hand, config: TableConfig) -> Verb:
     """What putting in a wager is called now: a raise only on top of a full wager, else it completes one."""
-    if hand.level == 0:
-        return Verb.OPEN if hand.street == 3 else Verb.BET
-    if hand.street == 3 and hand.full_level <= config.bring_in:
-        return Verb.COMPLETE
-    return Verb.RAISE if hand.level == hand.full_level else Verb.COMPLETE
+    level = hand.level
+    if level == 0:
+        return _OPEN if hand.street == 3 else _BET
+    if level == hand.full_level and (hand.street > 3 or level > config.bring_in):
+        return _RAISE
+    return _COMPLETE
 
 
 def legal_options(state: Table, seat: int = 0) -> tuple[Option, ...]:
@@ -157,43 +175,47 @@ def legal_options(state: Table, seat: int = 0) -> tuple[Option, ...]:
     reach = bet + state.sittings[state.seats[seat]].stack
     level = hand.level
     options: list[Option] = []
-    if hand.street == 3 and level == 0:
+    if level == 0 and hand.street == 3:
         if low_card(hand) != seat:
-            options.append(Option(Verb.FOLD, 0, bet, None, False))
+            options.append(_FOLD_NOW)
         post = min(config.bring_in, reach)
-        options.append(Option(Verb.BRING_IN, post, post, None, post == reach))
+        options.append(Option(_BRING_IN, post, post, None, post == reach))
         level = config.bring_in  # opening must exceed it (B.4)
     else:
-        options.append(Option(Verb.FOLD, 0, bet, None, False))
+        options.append(Option(_FOLD, 0, bet, None, False) if bet else _FOLD_NOW)
         if level > bet:
-            to = min(level, reach)
-            options.append(Option(Verb.CALL, to - bet, to, None, to == reach))
+            to = min(reach, level)
+            options.append(Option(_CALL, to - bet, to, None, to == reach))
         else:
-            options.append(Option(Verb.CHECK, 0, bet, None, False))
+            options.append(Option(_CHECK, 0, bet, None, False) if bet else _CHECK_NOW)
     if reach > level and may_raise(state, hand, seat):
         verb = wager_verb(hand, config)
-        for size in _sizes(hand, config.ruleset, seat):
-            to = min(wager_target(hand, config, size), reach)
+        sizes = _sizes(hand, config.ruleset, seat) if hand.pair_option else _NO_SIZES
+        for size in sizes:
+            to = wager_target(hand, config, size)
+            to = min(to, reach)
             options.append(Option(verb, to - bet, to, size, to == reach))
     return tuple(options)
 
 
 def default_action(options: tuple[Option, ...]) -> Option:
     """What is done for a player who does nothing: check if free, else fold; the bring-in is posted (B.18)."""
-    first, second = options[0], options[1] if len(options) > 1 else options[0]
-    if first.verb is not Verb.FOLD:
-        return first
-    return second if second.verb is Verb.CHECK else first
+    first = options[0]
+    if first.verb is _FOLD and options[1].verb is _CHECK:
+        return options[1]
+    return first
 
 
 def counts(hand: Hand, config: TableConfig, option: Option) -> bool:
     """Whether taking the option is a step towards the cap and reopens the betting (B.7, B.8)."""
-    if option.verb is Verb.BRING_IN:
-        return config.ruleset.completion_counts_as_raise  # then the bring-in is the bet (B.2)
-    if option.verb not in WAGERS:
-        return False
+    verb = option.verb
+    if verb < _OPEN:
+        # The bring-in is the bet only where completing it is a raise (B.2).
+        return verb is _BRING_IN and config.ruleset.completion_counts_as_raise
+    if not option.all_in:
+        return True
     target = wager_target(hand, config, option.size)
-    return option.to >= target or counts_as_full(config.ruleset.short_all_in, hand.full_level, target, option.to)
+    return counts_as_full(config.ruleset.short_all_in, hand.full_level, target, option.to)
 
 
 # --- the start of a round ----------------------------------------------------

@@ -7,6 +7,7 @@ Seats index lists of length 9 (index 0 unused). A state is never changed after `
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
@@ -48,7 +49,15 @@ class Phase(IntEnum):
     SHOW_PROMPTS = 5
 
 
-class Sitting(msgspec.Struct):
+class S(msgspec.Struct, gc=False):
+    """Base of the mutable parts; they form no cycles, so the garbage collector need not look at them."""
+
+    if TYPE_CHECKING:
+
+        def __copy__(self) -> Self: ...  # a shallow copy; msgspec has it in C and its stubs omit it
+
+
+class Sitting(S, gc=False):
     """One account at one seat, from reservation to cash-out.
 
     ``pending`` is funded but not playable; ``top_up_no`` counts requests, ``top_up_open`` is the amount of
@@ -75,7 +84,7 @@ class Sitting(msgspec.Struct):
     claim: int | None = None
 
 
-class Prompt(msgspec.Struct, frozen=True):
+class Prompt(msgspec.Struct, frozen=True, gc=False):
     """An open question to one seat; ``kind`` None is an ante prompt."""
 
     prompt_id: int
@@ -84,7 +93,7 @@ class Prompt(msgspec.Struct, frozen=True):
     kind: PromptKind | None = None
 
 
-class Hand(msgspec.Struct):
+class Hand(S, gc=False):
     """The running hand. ``order`` is deal order; lists are by seat.
 
     ``bet`` is this street's total, ``paid`` the whole hand's (ante included, uncalled returned) and
@@ -139,7 +148,7 @@ class Hand(msgspec.Struct):
         return () if self.awarded else build_pots(self.paid, self.live)
 
 
-class Table(msgspec.Struct):
+class Table(S, gc=False):
     """The whole table. ``version`` is that of the last commit folded in."""
 
     config: TableConfig | None = None

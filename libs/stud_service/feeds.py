@@ -29,7 +29,7 @@ from stud_eventlog import keys
 from stud_eventlog.types import START, EventLogError, FeedEntry
 from stud_service.kit import Kit
 from stud_service.parking import Parking
-from stud_service.patience import Backoff, Poison, poisons, settle
+from stud_service.patience import Backoff, Poison, poisons, settle, stop_if_cancelled
 from stud_wire.codec import UnknownEventError
 
 __all__ = ["Counts", "FeedReader", "Poison"]
@@ -140,6 +140,7 @@ class FeedReader:
     async def _read_on(self) -> None:
         backoff = Backoff()
         while True:
+            stop_if_cancelled()
             try:
                 await self._parking.replay_requested(self._replay)
                 entries = await self._read()

@@ -19,6 +19,10 @@ from stud_service.settings import ServiceSettings
 logger = structlog.get_logger(__name__)
 
 
+CANCEL_ATTEMPTS = 3
+CANCEL_WAIT_S = 1.0
+
+
 def now_ms() -> int:
     """Returns milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
@@ -52,11 +56,17 @@ class Tasks:
         self.crashed.set()
 
     async def cancel_all(self) -> None:
-        """Cancels what still runs and waits for its end."""
-        tasks = [task for task in self.running if task is not asyncio.current_task()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        """Cancels what still runs and waits for its end; again and again, since a task may swallow it (`wait_for`
+        before Python 3.12). What still runs after that is told and left alone.
+        """
+        tasks = {task for task in self.running if task is not asyncio.current_task()}
+        for _ in range(CANCEL_ATTEMPTS):
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                _, tasks = await asyncio.wait(tasks, timeout=CANCEL_WAIT_S)
+        if tasks:
+            logger.warning("tasks_go_on", tasks=sorted(task.get_name() for task in tasks))
 
 
 @dataclass

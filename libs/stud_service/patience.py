@@ -39,6 +39,17 @@ Judge = Callable[[Exception, int], Poison | None]
 """(fault, attempts so far) -> poison, or None when trying again may help."""
 
 
+def stop_if_cancelled() -> None:
+    """Raises CancelledError when this task was cancelled and something on the way swallowed it.
+
+    `asyncio.wait_for` does so before Python 3.12 when what it waits for happens in the same moment. A loop that has no
+    other end would go on for ever.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
 class Backoff:
     """Pauses that double, with jitter, and a line in the log at every doubling of attempts."""
 
@@ -65,6 +76,7 @@ async def settle(work: Callable[[], Awaitable[None]], log: EventLog, what: str, 
     """
     backoff = Backoff()
     while True:
+        stop_if_cancelled()
         try:
             await work()
         except UnknownEventError:

@@ -104,6 +104,7 @@ class Process:
         self.settings = settings
         self.stop_asked = asyncio.Event()
         self._started = False
+        self._mark_is_gone = False
         self._log: EventLog | None = None
         self._health = health.aio.HealthServicer()
 
@@ -201,7 +202,7 @@ class Process:
             if not (self.stop_asked.is_set() or kit.tasks.crashed.is_set()):
                 kit.spawn(self._watch_log(log), "watch log")
                 self._started = True
-                await self._tell(serving=log.available)
+                await self._tell(serving=self._healthy())
                 logger.info("started")
                 await self._until_told_to_stop(kit)
         finally:
@@ -241,27 +242,33 @@ class Process:
             return Refused("STOPPING", "the service is stopping: connect again")
         if not self._started:
             return Refused("LOG_UNAVAILABLE", "the service is still reading its log: try again")
-        if self._log is None or not self._log.available:
+        if not self._healthy():
             return Refused("LOG_UNAVAILABLE", "the log cannot be reached; what was acknowledged is safe: try again")
         return None
 
+    def _healthy(self) -> bool:
+        return self._log is not None and self._log.available and not self._mark_is_gone
+
     async def _watch_log(self, log: EventLog) -> None:
         """Health follows the log: NOT_SERVING from the first failure until it is back and verified."""
-        serving, looks = log.available, 0
+        serving, looks = self._healthy(), 0
         while True:
             looks += 1
             if looks % PING_EVERY == 0:
                 await self._ping(log)
-            if log.available != serving:
-                serving = log.available
+            if self._healthy() != serving:
+                serving = self._healthy()
                 await self._tell(serving=serving)
             await asyncio.sleep(WATCH_S)
 
     async def _ping(self, log: EventLog) -> None:
         try:
             await log.ping()
+            self._mark_is_gone = False
         except NotInitialised as why:
-            logger.critical("log_lost_its_mark", why=str(why))
+            if not self._mark_is_gone:
+                logger.critical("log_lost_its_mark", why=str(why))
+            self._mark_is_gone = True
         except EventLogError as why:
             logger.debug("log_is_away", why=str(why))
 

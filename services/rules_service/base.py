@@ -45,10 +45,10 @@ async def fold_base(log: EventLog, stream: str, upto: int) -> Base:
             raise CannotVerify(Obstacle.MISSING_LOG, stream, version + 1, "the log ends before the hand does")
         for number, commit in enumerate(page, version + 1):
             check_present(stream, number, commit)
-        for commit in decode_range(page, before, None):
-            version, before = commit.version, commit.hash
+        for recorded in decode_range(page, before, None):
+            version, before = recorded.version, recorded.hash
             state.version = version
-            for event in commit.events:
+            for event in recorded.events:
                 apply(state, event)
                 fold_recorded(account, event)
     return Base(version, before, state, account)

@@ -21,9 +21,7 @@ OpenCards = Callable[[Table, int], tuple[int, ...]]
 Cause = Callable[[Table, Sequence[Any], Meta, OpenCards], Sequence[cmd.Command]]
 
 
-def commands_for(
-    state: Table, events: Sequence[Any], meta: Meta, open_cards: OpenCards
-) -> Sequence[cmd.Command]:
+def commands_for(state: Table, events: Sequence[Any], meta: Meta, open_cards: OpenCards) -> Sequence[cmd.Command]:
     """Return the commands that may have led to a commit, the likeliest first; empty when none can."""
     if not events:
         return ()

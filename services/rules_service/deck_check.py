@@ -48,9 +48,7 @@ class DeckBook:
                 self.repeated.append(version)
 
 
-def open_deck(
-    key: Key, config: TableConfig, closed: DeckClosed, book: DeckBook
-) -> tuple[Deck | None, list[Finding]]:
+def open_deck(key: Key, config: TableConfig, closed: DeckClosed, book: DeckBook) -> tuple[Deck | None, list[Finding]]:
     """Open the committed deck with the referee's key.
 
     Returns no deck where it is not the committed one; raises CannotVerify where the referee cannot know.

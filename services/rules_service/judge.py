@@ -22,6 +22,7 @@ from rules_service.second_opinion.sheet import Figures, Sheet
 from rules_service.verdict_check import Known, check_verdicts
 from stud_core import events as ev
 from stud_core.deck_events import DeckClosed, HandOutcome
+from stud_core.ruleset import TableConfig
 from stud_core.state import Table
 from stud_core.verdict_events import Finding
 from stud_eventlog.types import StoredCommit
@@ -107,9 +108,7 @@ def judge(case: Case, key: Key) -> Judgement:
     return Judgement(findings.all(), None if faults else sheet.figures, ended, after)
 
 
-def _play(
-    case: Case, table: Sequence[Recorded], book: DeckBook, sheet: Sheet, findings: _Findings
-) -> Table | None:
+def _play(case: Case, table: Sequence[Recorded], book: DeckBook, sheet: Sheet, findings: _Findings) -> Table | None:
     """Have both opinions on the play; return the engine's table after it, None where it does not get there."""
     closed = case.closed
     complete = _second_opinion(table, sheet)
@@ -158,7 +157,7 @@ def _check_range(case: Case, table: Sequence[Recorded], findings: _Findings) -> 
         findings.add(Code.WRONG_RANGE, stream, closed.table.to_version)
 
 
-def _opened(table: Sequence[Recorded]) -> ev.TableConfig | None:
+def _opened(table: Sequence[Recorded]) -> TableConfig | None:
     first = table[0].events[0] if table and table[0].events else None
     return first.config if isinstance(first, ev.TableOpened) else None
 

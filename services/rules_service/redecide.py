@@ -13,7 +13,7 @@ from stud_core import commands as cmd
 from stud_core import conservation
 from stud_core import events as ev
 from stud_core.commands import Context
-from stud_core.decide import decide
+from stud_core.decide import step
 from stud_core.evolve import evolve
 from stud_core.rejection import Reason, Rejection
 from stud_core.state import Table
@@ -34,41 +34,39 @@ def redecide(
 ) -> tuple[Table, tuple[Code, int] | None]:
     """Return the table after the commits, and the first one the engine would not have made, with its version."""
     for commit in commits:
-        code = _judge(state, commit, open_cards)
-        if code is not None:
-            return state, (code, commit.version)
-        state = evolve(state, commit.events, commit.version)
+        after = _again(state, commit, open_cards)
+        if not isinstance(after, Table):
+            return state, (after, commit.version)
+        state = after
     if commits and conservation.check(state) is not None:
         return state, (Code.NOT_CONSERVED, commits[-1].version)
     return state, None
 
 
-def _judge(state: Table, commit: Recorded, open_cards: OpenCards) -> Code | None:
+def _again(state: Table, commit: Recorded, open_cards: OpenCards) -> Table | Code:
+    """Decide a commit again: the table after it, or what is wrong with it."""
+    if not commit.events:  # only facts that this build may skip
+        return evolve(state, (), commit.version)
     blame: Code = Code.NOT_DECIDED
     recorded = list(commit.events)
     ctx = Context(commit.meta.at_ms, commit.version, commit.meta.build)
     for command in commands_for(state, commit.events, commit.meta, open_cards):
-        decided = decide(state, command, ctx)
+        decided = step(state, command, ctx)
         if isinstance(decided, Rejection):
             blame = _REFUSED.get(decided.reason, Code.NOT_DECIDED)
             continue
-        if decided != recorded:
-            decided = _with_showdown(state, decided, ctx, open_cards)
-        if decided == recorded:
-            return None
-        blame = _difference(decided, recorded)
+        events, after = decided
+        if after.wants_showdown and after.hand is not None:
+            # The showdown rides along in the same commit, as at the table (architecture 4).
+            hand = after.hand
+            cards = {seat: open_cards(after, seat) for seat in hand.order if hand.live[seat]}
+            shown = step(after, cmd.Showdown(cards), ctx)
+            if not isinstance(shown, Rejection):
+                events, after = [*events, *shown[0]], shown[1]
+        if events == recorded:
+            return after
+        blame = _difference(events, recorded)
     return blame
-
-
-def _with_showdown(state: Table, decided: list[ev.Event], ctx: Context, open_cards: OpenCards) -> list[ev.Event]:
-    """Let the showdown ride along, as the table does (architecture 4)."""
-    after = evolve(state, decided, ctx.version)
-    hand = after.hand
-    if not after.wants_showdown or hand is None:
-        return decided
-    cards = {seat: open_cards(after, seat) for seat in hand.order if hand.live[seat]}
-    shown = decide(after, cmd.Showdown(cards), ctx)
-    return decided if isinstance(shown, Rejection) else [*decided, *shown]
 
 
 def _difference(decided: Sequence[ev.Event], recorded: Sequence[Any]) -> Code:

@@ -88,9 +88,9 @@ class Referee:
             raise
         except Exception as bug:
             log.exception("referee_fault", table=table_id, hand_no=closed.hand_no)
-            why = fault(closed.table.stream, bug)
-            self.waiting.add(table_id, closed.hand_no, why)
-            raise Poison(reason_of(closed.hand_no, why)) from bug
+            failed = fault(closed.table.stream, bug)
+            self.waiting.add(table_id, closed.hand_no, failed)
+            raise Poison(reason_of(closed.hand_no, failed)) from bug
         self.waiting.done(table_id, closed.hand_no)
 
     async def _settle(self, streams: Streams, closed: DeckClosed, cause: tuple[str, int]) -> None:
@@ -145,8 +145,9 @@ class Referee:
             currency = judgement.after.state.rules.currency
             postings = figures.deltas if figures is not None else ()
             rake = figures.rake if figures is not None else 0
+            refs = (closed.table, closed.deck)
             return HandVerified(
-                streams.table_id, closed.hand_no, closed.outcome, currency, closed.table, closed.deck, postings, rake, build
+                streams.table_id, closed.hand_no, closed.outcome, currency, *refs, postings, rake, build
             )
         ended = judgement.table_ended
         return HandDisputed(

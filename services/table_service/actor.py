@@ -180,6 +180,10 @@ class TableActor:
             except asyncio.CancelledError:
                 _fail(mail, Refused("STOPPING", "the service is stopping: connect again"))
                 raise
+            except Exception:  # a fault of ours in one command must not stop the other tables
+                incident = self.kit.new_id().hex()
+                log.exception("command_failed", table=self.table_id, version=self.head.version, incident=incident)
+                _fail(mail, Refused("INTERNAL", "something unexpected happened", incident=incident))
             else:
                 if not mail.future.done():
                     mail.future.set_result(outcome)

@@ -11,6 +11,8 @@ import pytest
 import yaml
 
 from stud_eventlog.guards import server_problems
+from stud_service.keyring import FOLDERS, JWT_FOLDER
+from stud_service.settings import PORTS
 from tests.arch.repository import ROOT, text_of, tracked_files
 
 SERVICES = ("table", "dealer", "rules", "wallet")
@@ -55,7 +57,8 @@ def test_each_service_is_started_by_its_command_and_checked_by_grpc_health(name:
     service = COMPOSE["services"][name]
     assert service["command"] == ["python", "-m", f"{name}_service"]
     assert (ROOT / "services" / f"{name}_service").is_dir()
-    port = service["environment"]["STUD_LISTEN"].rpartition(":")[2]
+    port = str(PORTS[name])
+    assert service["environment"]["STUD_LISTEN"] == f"0.0.0.0:{port}"
     assert service["healthcheck"]["test"] == ["CMD", "python", "-m", "stud_service.healthcheck", f"127.0.0.1:{port}"]
     assert service["ports"] == [f"127.0.0.1:{port}:{port}"]
     assert service["restart"] == "unless-stopped"
@@ -80,17 +83,27 @@ def test_redis_is_published_nowhere_and_keeps_its_log_in_a_volume():
     assert "log" in COMPOSE["volumes"]
 
 
+def mounted_keys(name: str) -> set[str]:
+    mounts = (volume.split(":") for volume in COMPOSE["services"][name]["volumes"])
+    return {target.removeprefix("/keys/") for _, target, *_ in mounts if target.startswith("/keys/")}
+
+
 def test_a_service_gets_only_the_keys_that_are_its_to_open():
-    held = {
-        name: {v.split(":")[0] for v in COMPOSE["services"][name]["volumes"] if v.startswith("keys-")}
-        for name in SERVICES
+    assert {name: mounted_keys(name) for name in SERVICES} == {
+        "table": {JWT_FOLDER, FOLDERS["down"]},
+        "dealer": {JWT_FOLDER, FOLDERS["dealer"], FOLDERS["down"], FOLDERS["referee"]},
+        "rules": {JWT_FOLDER, FOLDERS["referee"]},
+        "wallet": {JWT_FOLDER},
     }
-    assert held == {
-        "table": {"keys-auth", "keys-cards"},
-        "dealer": {"keys-auth", "keys-cards", "keys-seeds"},
-        "rules": {"keys-auth", "keys-seeds"},
-        "wallet": {"keys-auth"},
-    }
+    assert mounted_keys("init") == {JWT_FOLDER, *FOLDERS.values()}
+
+
+def test_every_mounted_folder_exists_in_the_image_for_its_user():
+    made = next(line for line in dockerfile_stages()[1] if "install -d" in line).split()
+    for name in ("init", *SERVICES):
+        assert {volume.split(":")[1] for volume in COMPOSE["services"][name]["volumes"]} <= set(made)
+    volumes = {v.split(":")[0] for service in COMPOSE["services"].values() for v in service["volumes"]}
+    assert {v for v in volumes if not v.startswith(".")} == set(COMPOSE["volumes"])
 
 
 def test_the_services_know_the_variables_that_compose_sets():

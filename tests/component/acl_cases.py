@@ -1,9 +1,15 @@
 """Who owns which key, written down a second time and independently of users.acl; test_acl.py tries it out."""
 
+import os
+import shutil
+import subprocess
+from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 from stud_eventlog import keys
 
+REDIS_FILES = Path(__file__).resolve().parents[2] / "deploy" / "redis"
 SHARD = 7
 CURRENCY = "EUR"
 SERVICES = ("table", "dealer", "rules", "wallet")
@@ -84,3 +90,23 @@ def read_command(key: Key) -> tuple[str, ...]:
         "hash": ("HGETALL", key.name),
         "set": ("SMEMBERS", key.name),
     }[key.kind]
+
+
+def password(user: str) -> str:
+    return f"{user}-with a 'quote'"
+
+
+def url_of(user: str, port: int) -> str:
+    return f"redis://{user}:{quote(password(user))}@127.0.0.1:{port}/0"
+
+
+def rendered_acl() -> str:
+    """The access list as the container's start script makes it."""
+    passwords = {f"STUD_REDIS_PASSWORD_{user.upper()}": password(user) for user in USERS}
+    return subprocess.run(
+        [shutil.which("sh") or "sh", REDIS_FILES / "render-acl.sh", REDIS_FILES / "users.acl"],
+        env={"PATH": os.environ["PATH"], **passwords},
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout

@@ -7,9 +7,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 import redis
@@ -25,15 +23,18 @@ from tests.component.acl_cases import (
     FEEDS,
     KEYS,
     LOGS_AND_FEEDS,
+    REDIS_FILES,
     SERVICES,
     SHARD,
     USERS,
     Key,
+    password,
     read_command,
+    rendered_acl,
+    url_of,
     write_commands,
 )
 
-REDIS_FILES = Path(__file__).resolve().parents[2] / "deploy" / "redis"
 # The event log's own work is tried in another shard and currency, where no test has written nonsense.
 WORK_SHARD, WORK_CURRENCY = 8, "XTS"
 LOG_OF = {
@@ -50,21 +51,6 @@ FEEDS_READ = {
 }
 
 pytestmark = pytest.mark.xdist_group("acl")
-
-
-def password(user: str) -> str:
-    return f"{user}-with a 'quote'"
-
-
-def rendered_acl() -> str:
-    passwords = {f"STUD_REDIS_PASSWORD_{user.upper()}": password(user) for user in USERS}
-    return subprocess.run(
-        [shutil.which("sh") or "sh", REDIS_FILES / "render-acl.sh", REDIS_FILES / "users.acl"],
-        env={"PATH": os.environ["PATH"], **passwords},
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
 
 
 @pytest.fixture(scope="module")
@@ -228,14 +214,10 @@ def test_the_health_user_can_only_ping(server: EmbeddedServer):
     client.redis.close()
 
 
-def url(server: EmbeddedServer, user: str) -> str:
-    return f"redis://{user}:{quote(password(user))}@127.0.0.1:{server.port}/0"
-
-
 @pytest.mark.parametrize("service", SERVICES)
 async def test_a_service_can_do_its_work(server: EmbeddedServer, service: str):
-    operator = await RedisEventLog.connect(url(server, "operator"))
-    log = await RedisEventLog.connect(url(server, service))
+    operator = await RedisEventLog.connect(url_of("operator", server.port))
+    log = await RedisEventLog.connect(url_of(service, server.port))
     try:
         await operator.initialise()
         await log.require_initialised()
@@ -276,7 +258,7 @@ async def test_a_service_can_do_its_work(server: EmbeddedServer, service: str):
 
 async def test_the_operator_reads_everything_and_tends_the_dead(server: EmbeddedServer, clients: dict[str, Client]):
     clients["dealer"].redis.execute_command("HSET", keys.dead("dealer", SHARD), "#", "0")
-    log = await RedisEventLog.connect(url(server, "operator"))
+    log = await RedisEventLog.connect(url_of("operator", server.port))
     try:
         for key in LOGS_AND_FEEDS:
             clients[key.writer].reply("XADD", key.name, "*", "f", "v")

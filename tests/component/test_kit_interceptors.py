@@ -173,7 +173,9 @@ async def test_an_answer_that_is_none_and_a_timeout_of_the_handler_s_own_are_fau
 
 
 async def test_a_fault_in_the_middle_of_a_stream_is_hidden_too(channel, tables):
-    call = rpc.TableServiceStub(channel).Watch(pb.WatchRequest(subscribe=pb.Subscribe(table="fault")), metadata=bearer())
+    call = rpc.TableServiceStub(channel).Watch(
+        pb.WatchRequest(subscribe=pb.Subscribe(table="fault")), metadata=bearer()
+    )
     assert [(await call.read()).update.version for _ in range(3)] == [1, 2, 3]
     code, text, _ = await refusal(call.read())
     assert (code, "secret" in text) == ("INTERNAL", False)

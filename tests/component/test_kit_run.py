@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from stud_eventlog.redis_streams import RedisEventLog
 from stud_service.embedded import EmbeddedServer, free_port
 from stud_service.healthcheck import check
 from tests.support.kit import token, write_keys
-from tests.support.valkey import fresh_server, running_server, server_with, session_server, valkey_server
+from tests.support.valkey import fresh_server, server_with, session_server, valkey_server
 
 __all__ = ["fresh_server", "server_with", "session_server", "valkey_server"]
 
@@ -69,14 +70,21 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
     keys_dir = write_keys(tmp_path / "keys")
     started: list[Running] = []
 
-    def begin(url: str, *flags: str, address: str = "", **environ: str) -> Running:
+    def begin(
+        url: str, *flags: str, address: str = "", first: str = "import stud_service; ", **environ: str
+    ) -> Running:
         address = address or f"127.0.0.1:{free_port()}"
         out, err = tmp_path / f"out-{len(started)}", tmp_path / f"err-{len(started)}"
         known = {name: value for name, value in os.environ.items() if not name.startswith(("STUD_", "GRPC_"))}
         environ = {"STUD_REDIS_URL": url, "STUD_KEYS_DIR": str(keys_dir), "STUD_TABLE_LISTEN": address, **environ}
         with out.open("wb") as stdout, err.open("wb") as stderr:
             process = subprocess.Popen(
-                [sys.executable, "-m", "tests.support.kit_app", *flags],
+                [
+                    sys.executable,
+                    "-c",
+                    f"{first}import runpy; runpy.run_module('tests.support.kit_app', None, '__main__')",
+                    *flags,
+                ],
                 cwd=ROOT,
                 env={**known, **environ},
                 stdout=stdout,
@@ -145,10 +153,11 @@ def test_reflection_names_its_services(start, log_url):
 
 
 def test_grpc_is_told_how_to_run_before_it_is_loaded(start, log_url):
-    service = start(log_url, "--listen", f"127.0.0.1:{free_port()}")
-    service.until(lambda: "started" in service.events())
-    # Here grpc is imported first, as a service might do by mistake.
-    assert "slow_grpc" in service.events()
+    in_time, late = start(log_url), start(log_url, first="import grpc; ")
+    for service in (in_time, late):
+        service.until(lambda: "started" in service.events())
+    assert "slow_grpc" not in in_time.events()
+    assert "slow_grpc" in late.events()
     code = "import stud_service, os, sys; assert 'grpc' not in sys.modules; print(os.environ['GRPC_EXPERIMENTS'])"
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GRPC_")}
     told = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
@@ -226,11 +235,19 @@ def test_an_unknown_flag_and_help(start, log_url):
 # While it runs
 
 
+@contextmanager
+def running_server(data_dir: Path, port: int) -> Iterator[EmbeddedServer]:
+    server = EmbeddedServer(data_dir, port=port, environ={"PATH": os.environ.get("PATH", "")})
+    asyncio.run(server.start())
+    yield server
+    asyncio.run(server.stop())
+
+
 def test_it_waits_for_a_server_that_comes_later(start, tmp_path):
     port = free_port()
     service = start(f"redis://127.0.0.1:{port}/0")
     service.until(lambda: "waiting_for_log" in service.events())
-    with running_server_on(tmp_path / "late", port) as server:
+    with running_server(tmp_path / "late", port=port) as server:
         asyncio.run(initialise(server.url))
         service.until(lambda: service.process.poll() is not None or check(service.address) is None)
         if service.process.poll() is not None:  # it found the server before the mark was there
@@ -238,10 +255,6 @@ def test_it_waits_for_a_server_that_comes_later(start, tmp_path):
             service = start(server.url)
             service.until_serving()
         assert service.stop() == 0
-
-
-def running_server_on(data_dir: Path, port: int):
-    return running_server(data_dir, {"port": str(port)})
 
 
 def test_told_to_stop_while_it_waits(start):

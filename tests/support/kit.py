@@ -33,9 +33,7 @@ def write_keys(keys_dir: Path, key: Ed25519PrivateKey = KEY) -> Path:
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    public = key.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
+    public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     (keys_dir / "jwt-private.pem").write_bytes(private)
     (keys_dir / "jwt-public.pem").write_bytes(public)
     return keys_dir

@@ -1,8 +1,8 @@
 """Decide what a command leads to: events, or a refusal. Nothing is changed.
 
-The shell folds the events with ``evolve``, checks conservation and appends them as one commit; where the folded
-state ``wants_showdown`` it opens the down cards and lets ``Showdown`` ride along in the same commit. An empty list
-means that the command was accepted and there is nothing to record.
+The shell folds the events with ``evolve`` (or takes events and state from ``step``), checks conservation and appends
+them as one commit; where the folded state ``wants_showdown`` it opens the down cards and lets ``Showdown`` ride along
+in the same commit. An empty list means that the command was accepted and there is nothing to record.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from typing import Any, Final
 from stud_core import commands as cmd
 from stud_core.commands import Command, Context
 from stud_core.decide import acting, antes, dealing, money, operator, seating, showing, timeouts, verdicts
+from stud_core.decide.draft import Answer, Draft
 from stud_core.events import Event
+from stud_core.evolve import evolve
 from stud_core.rejection import Reason, Rejection
 from stud_core.state import Table
 
-_HANDLERS: Final[dict[type, Callable[[Table, Any, Context], list[Event] | Rejection]]] = {
+_HANDLERS: Final[dict[type, Callable[[Table, Any, Context], Answer]]] = {
     cmd.OpenTable: operator.open_table,
     cmd.TakeSeat: seating.take_seat,
     cmd.RecordFunding: seating.record_funding,
@@ -53,6 +55,24 @@ _HANDLERS: Final[dict[type, Callable[[Table, Any, Context], list[Event] | Reject
 
 def decide(state: Table, command: Command, ctx: Context) -> list[Event] | Rejection:
     """Return the events the command leads to, or why it is refused; ``state`` stays as it is."""
+    answer = _answer(state, command, ctx)
+    return answer.events if isinstance(answer, Draft) else answer
+
+
+def step(state: Table, command: Command, ctx: Context) -> tuple[list[Event], Table] | Rejection:
+    """Decide and evolve in one: the events and the table after them, or why the command is refused.
+
+    The same result as ``decide`` followed by ``evolve``, without folding twice what was folded while deciding.
+    """
+    answer = _answer(state, command, ctx)
+    if isinstance(answer, Draft):
+        return answer.events, answer.state
+    if isinstance(answer, Rejection):
+        return answer
+    return answer, evolve(state, answer, ctx.version)
+
+
+def _answer(state: Table, command: Command, ctx: Context) -> Answer:
     kind = type(command)
     if state.config is None and kind is not cmd.OpenTable:
         return Rejection(Reason.TABLE_NOT_OPEN, "there is no such table")

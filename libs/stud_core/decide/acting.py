@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.betting import chips_behind, counts, default_action, legal_options, next_to_act
 from stud_core.commands import Context
 from stud_core.decide import showing
-from stud_core.decide.draft import Draft
+from stud_core.decide.draft import Answer, Draft
 from stud_core.decide.explain import why_illegal
-from stud_core.events import Event
 from stud_core.pots import uncalled
 from stud_core.rejection import Reason, Rejection
 from stud_core.river import RIVER, river_plan
-from stud_core.state import Hand, Sit, Sitting, Table
+from stud_core.state import Hand, Sit, Table
+
+# Looking up a member of an enum costs as much as making an event; this is the hot path.
+_BY_PLAYER: Final = ev.By.PLAYER
+_LEAVING: Final = Sit.LEAVING
 
 
-def act(state: Table, command: cmd.Act, ctx: Context) -> list[Event] | Rejection:
+def act(state: Table, command: cmd.Act, ctx: Context) -> Answer:
     """Take the turn of the account (P52-P55, W29)."""
     hand = state.hand
     if hand is None:
@@ -33,9 +38,9 @@ def act(state: Table, command: cmd.Act, ctx: Context) -> list[Event] | Rejection
         rule, text = why_illegal(state, hand, command)
         return Rejection(Reason.ILLEGAL_ACTION, text, rule, hand.options)
     draft = Draft(state, ctx)
-    take(draft, seat, option, hand.turn_id, ev.By.PRE_ACTION if command.by_pre_action else ev.By.PLAYER)
+    take(draft, seat, option, hand.turn_id, ev.By.PRE_ACTION if command.by_pre_action else _BY_PLAYER)
     go_on(draft, seat)
-    return draft.events
+    return draft
 
 
 def _no_turn(state: Table, account: str) -> Rejection:
@@ -52,13 +57,17 @@ def _chosen(hand: Hand, command: cmd.Act) -> ev.Option | None:
     verb, to, size = command.verb, command.to, command.size
     for option in hand.options:
         if option.verb is verb and (to is None or to == option.to):
-            # Where there is no choice, naming the size that is in force anyway does no harm.
-            fixed = option.size or (ev.Size.LOW if hand.street <= 4 else ev.Size.HIGH)
-            if size is None or size is fixed:
-                if chosen is not None:
-                    return None
-                chosen = option
+            if size is not None and size is not (option.size or _size_in_force(hand)):
+                continue
+            if chosen is not None:
+                return None
+            chosen = option
     return chosen
+
+
+def _size_in_force(hand: Hand) -> ev.Size:
+    """The size of every wager where there is no choice; naming it does no harm (P61, P63-P65, W14, W16)."""
+    return ev.Size.LOW if hand.street <= 4 else ev.Size.HIGH
 
 
 def take(draft: Draft, seat: int, option: ev.Option, turn_id: int, by: ev.By) -> None:
@@ -112,8 +121,9 @@ def _give_turn(draft: Draft, start: int) -> None:
     """Give the turn to the next player from index ``start`` of the deal order; who leaves acts at once."""
     state, ctx = draft.state, draft.ctx
     hand = state.running
+    ruleset = state.rules.ruleset
     while True:
-        if sum(hand.live) == 1:
+        if hand.live.count(True) == 1:
             _return_uncalled(draft, hand)
             showing.win_uncontested(draft)
             return
@@ -121,22 +131,15 @@ def _give_turn(draft: Draft, start: int) -> None:
         if not seat:
             _close_round(draft)
             return
-        sitting = state.at(seat)
-        if not _acts_by_itself(state, sitting):
+        sitting = state.sittings[state.seats[seat]]
+        if sitting.status is not _LEAVING and not (sitting.sitting_out and ruleset.away_folds_now):
             break
         act_for(draft, seat, ctx.version)
         start = hand.order.index(seat) + 1
-    config = state.rules
-    options = legal_options(state, seat)
-    to_call = min(max(hand.level - hand.bet[seat], 0), sitting.stack)
-    deadline = draft.deadline(config.ruleset.action_clock_ms)
-    draft.emit(ev.TurnStarted(ctx.version, seat, to_call, deadline, options))
-
-
-def _acts_by_itself(state: Table, sitting: Sitting) -> bool:
-    if sitting.status is Sit.LEAVING:
-        return True
-    return sitting.sitting_out and state.rules.ruleset.away_folds_now
+    to_call = hand.level - hand.bet[seat]
+    to_call = min(to_call, sitting.stack) if to_call > 0 else 0
+    deadline = draft.deadline(ruleset.action_clock_ms)
+    draft.emit(ev.TurnStarted(ctx.version, seat, to_call, deadline, legal_options(state, seat)))
 
 
 def _return_uncalled(draft: Draft, hand: Hand) -> None:

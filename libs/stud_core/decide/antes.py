@@ -6,8 +6,7 @@ from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.commands import Context
 from stud_core.decide.boundary import boundary
-from stud_core.decide.draft import Draft
-from stud_core.events import Event
+from stud_core.decide.draft import Answer, Draft
 from stud_core.gate import hand_gate, is_ready
 from stud_core.rejection import Reason, Rejection
 from stud_core.ruleset import DealOrigin
@@ -16,7 +15,7 @@ from stud_core.state import Phase, Prompt, Sit, Table
 TOO_FEW_ANTES = "TOO_FEW_ANTES"
 
 
-def start_hand(state: Table, _command: cmd.StartHand, ctx: Context) -> list[Event] | Rejection:
+def start_hand(state: Table, _command: cmd.StartHand, ctx: Context) -> Answer:
     """Open the antes; with nobody to ask, start the hand in the same commit."""
     wait = hand_gate(state)
     if wait:
@@ -31,7 +30,7 @@ def start_hand(state: Table, _command: cmd.StartHand, ctx: Context) -> list[Even
     for seat in posting:
         post(draft, seat)
     finish(draft)
-    return draft.events
+    return draft
 
 
 def _sit_out_broke(draft: Draft) -> None:
@@ -50,7 +49,7 @@ def post(draft: Draft, seat: int) -> None:
     draft.emit(ev.AntePosted(hand_no, seat, amount, all_in=amount == stack, stack=stack - amount))
 
 
-def post_ante(state: Table, command: cmd.PostAnte, ctx: Context) -> list[Event] | Rejection:
+def post_ante(state: Table, command: cmd.PostAnte, ctx: Context) -> Answer:
     """Answer the ante prompt; declining sits the player out, and he owes nothing later (B.17)."""
     hand = state.hand
     sitting = state.of(command.account)
@@ -70,7 +69,7 @@ def post_ante(state: Table, command: cmd.PostAnte, ctx: Context) -> list[Event] 
         if not sitting.sitting_out:
             draft.emit(ev.SatOut(sitting.sitting_no, sitting.seat, ev.OutReason.REQUESTED))
     finish(draft)
-    return draft.events
+    return draft
 
 
 def open_prompt(prompts: tuple[Prompt, ...], seat: int) -> Prompt | None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.cards import DECK_SIZE
 from stud_core.commands import Context
 from stud_core.decide import acting
-from stud_core.decide.draft import Draft
-from stud_core.events import Event
+from stud_core.decide.draft import Answer, Draft
 from stud_core.rejection import Reason, Rejection
 from stud_core.river import RIVER
 from stud_core.state import Hand, Table
 
 
-def record_deck(state: Table, command: cmd.RecordDeck, _ctx: Context) -> list[Event] | Rejection:
+def record_deck(state: Table, command: cmd.RecordDeck, _ctx: Context) -> Answer:
     """The dealer has committed to the deck of the next hand."""
     if command.hand_no <= max(state.hand_no, state.deck_hand_no):
         return Rejection(Reason.ALREADY_DONE, f"the deck of hand {command.hand_no} is known")
@@ -24,7 +25,7 @@ def record_deck(state: Table, command: cmd.RecordDeck, _ctx: Context) -> list[Ev
     return [ev.DeckReady(command.hand_no, command.commitment)]
 
 
-def record_cards(state: Table, command: cmd.RecordCards, ctx: Context) -> list[Event] | Rejection:
+def record_cards(state: Table, command: cmd.RecordCards, ctx: Context) -> Answer:
     """The dealer answered a deal: turn the cards up and give the turn, or go on where nobody can bet (B.9)."""
     hand = state.hand
     if command.hand_no <= state.ended_hand:
@@ -51,31 +52,31 @@ def record_cards(state: Table, command: cmd.RecordCards, ctx: Context) -> list[E
         )
     )
     acting.open_betting(draft)
-    return draft.events
+    return draft
 
 
 def _mismatch(hand: Hand, deal: ev.DealRequested, command: cmd.RecordCards) -> str:
     """What is wrong with the dealer's answer to a request, nothing if it is right."""
-    targets = list(deal.targets)
-    downs = targets * 2 if deal.street == 3 else targets if deal.street == RIVER else []
-    ups = targets if deal.street < RIVER else []
-    if sorted([card.seat for card in command.up]) != sorted(ups):
+    targets = sorted(deal.targets)
+    street = deal.street
+    if sorted([card.seat for card in command.up]) != (targets if street < RIVER else []):
         return "the up cards are not those asked for"
-    if sorted([card.seat for card in command.down]) != sorted(downs):
+    downs = sorted(targets * 2) if street == 3 else targets if street == RIVER else []
+    if sorted([box.seat for box in command.down]) != downs:
         return "the down cards are not those asked for"
     if (command.community is not None) != (deal.mode is ev.DealMode.COMMUNITY):
         return "a community card was missing, or not asked for"
-    fresh = [card.card for card in command.up]
-    if command.community is not None:
-        fresh.append(command.community)
-    seen = {card for cards in hand.up for card in cards}
-    if len(set(fresh)) != len(fresh) or not seen.isdisjoint(fresh):
-        return "a card lies on the table already"
-    if any(not 0 <= card < DECK_SIZE for card in fresh):
-        return "there is no such card"
     if (command.root is not None) != (command.deal_no == 1):
         return "the deck's root comes with the first deal and no other"
-    positions = {box.pos for boxes in hand.down for box in boxes} | {box.pos for box in command.down}
-    if len(positions) != sum([len(boxes) for boxes in hand.down]) + len(command.down):
+    cards = [card.card for card in command.up]
+    if command.community is not None:
+        cards.append(command.community)
+    if cards and not 0 <= min(cards) <= max(cards) < DECK_SIZE:
+        return "there is no such card"
+    cards += chain.from_iterable(hand.up)
+    if len(set(cards)) != len(cards):
+        return "a card lies on the table already"
+    positions = [box.pos for box in chain(command.down, *hand.down)]
+    if len(set(positions)) != len(positions):
         return "a down card comes from a position that was dealt before"
     return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stud_core import commands as cmd
-from stud_core.betting import WAGERS, can_be_answered, cap, is_forced, wager_verb
+from stud_core.betting import can_be_answered, cap, is_forced, is_wager, wager_verb
 from stud_core.decide.rules import cite
 from stud_core.events import Option, Size, Verb
 from stud_core.ruleset import TableConfig
@@ -33,7 +33,7 @@ def why_illegal(state: Table, hand: Hand, command: cmd.Act) -> tuple[str, str]:
         matching = [option for option in matching if option.to == command.to]
     if len(matching) > 1 and command.size is None:
         rule, why = cite(state.rules.ruleset, "P62", "W15"), "the amount or the size must be said"
-    elif command.verb in WAGERS:
+    elif is_wager(command.verb):
         rule, why = _why_no_wager(state, hand, command)
     else:
         rule, why = _why_not(state, hand, command.verb)
@@ -60,7 +60,7 @@ def _why_no_wager(state: Table, hand: Hand, command: cmd.Act) -> tuple[str, str]
     config = state.rules
     ruleset = config.ruleset
     seat = hand.turn_seat
-    offered = [option for option in hand.options if option.verb in WAGERS]
+    offered = [option for option in hand.options if is_wager(option.verb)]
     if not offered:
         if hand.wagers >= cap(ruleset) and not hand.uncapped:
             return cite(ruleset, "P56", "W19"), f"the cap of {ruleset.max_raises} raises is reached"

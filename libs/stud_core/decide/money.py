@@ -6,9 +6,8 @@ from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.commands import Context
 from stud_core.decide.boundary import boundary, go_on_closing, in_hand
-from stud_core.decide.draft import Draft
+from stud_core.decide.draft import Answer, Draft
 from stud_core.decide.seating import seated, unknown
-from stud_core.events import Event
 from stud_core.rejection import Reason, Rejection
 from stud_core.ruleset import TopUp
 from stud_core.state import Life, Sit, Table
@@ -16,7 +15,7 @@ from stud_core.state import Life, Sit, Table
 CASH_OUT_BLOCKED = "CASH_OUT_BLOCKED"
 
 
-def add_chips(state: Table, command: cmd.AddChips, _ctx: Context) -> list[Event] | Rejection:
+def add_chips(state: Table, command: cmd.AddChips, _ctx: Context) -> Answer:
     """Ask for more chips; they become playable between hands only (table stakes)."""
     sitting = seated(state, command.account)
     if isinstance(sitting, Rejection):
@@ -48,7 +47,7 @@ def add_chips(state: Table, command: cmd.AddChips, _ctx: Context) -> list[Event]
     ]
 
 
-def record_top_up(state: Table, command: cmd.RecordTopUp, ctx: Context) -> list[Event] | Rejection:
+def record_top_up(state: Table, command: cmd.RecordTopUp, ctx: Context) -> Answer:
     """Funded chips become pending: visible, not yet playable."""
     refusal = _stale_top_up(state, command.sitting_no, command.top_up_no)
     if refusal is not None:
@@ -58,17 +57,17 @@ def record_top_up(state: Table, command: cmd.RecordTopUp, ctx: Context) -> list[
     pending = sitting.pending + command.amount
     draft.emit(ev.TopUpPending(sitting.sitting_no, command.top_up_no, command.amount, pending))
     boundary(draft)
-    return draft.events
+    return draft
 
 
-def record_top_up_declined(state: Table, command: cmd.RecordTopUpDeclined, ctx: Context) -> list[Event] | Rejection:
+def record_top_up_declined(state: Table, command: cmd.RecordTopUpDeclined, ctx: Context) -> Answer:
     refusal = _stale_top_up(state, command.sitting_no, command.top_up_no)
     if refusal is not None:
         return refusal
     draft = Draft(state, ctx)
     draft.emit(ev.TopUpRefused(command.sitting_no, command.top_up_no, command.reason))
     boundary(draft)
-    return draft.events
+    return draft
 
 
 def _stale_top_up(state: Table, sitting_no: int, top_up_no: int) -> Rejection | None:
@@ -80,7 +79,7 @@ def _stale_top_up(state: Table, sitting_no: int, top_up_no: int) -> Rejection | 
     return None
 
 
-def record_cash_out(state: Table, command: cmd.RecordCashOut, ctx: Context) -> list[Event] | Rejection:
+def record_cash_out(state: Table, command: cmd.RecordCashOut, ctx: Context) -> Answer:
     """The wallet has paid: the sitting is final."""
     sitting = state.sittings.get(command.sitting_no)
     if sitting is None:
@@ -90,10 +89,10 @@ def record_cash_out(state: Table, command: cmd.RecordCashOut, ctx: Context) -> l
     draft = Draft(state, ctx)
     draft.emit(ev.PlayerLeft(sitting.sitting_no, command.amount))
     go_on_closing(draft)
-    return draft.events
+    return draft
 
 
-def record_cash_out_blocked(state: Table, command: cmd.RecordCashOutBlocked, ctx: Context) -> list[Event] | Rejection:
+def record_cash_out_blocked(state: Table, command: cmd.RecordCashOutBlocked, ctx: Context) -> Answer:
     """Wallet and table disagree about a claim: the table pauses until two operators have decided."""
     sitting = state.sittings.get(command.sitting_no)
     if sitting is None:
@@ -104,4 +103,4 @@ def record_cash_out_blocked(state: Table, command: cmd.RecordCashOutBlocked, ctx
     draft.emit(ev.CashOutHeld(sitting.sitting_no, command.reason))
     if not state.paused:
         draft.emit(ev.TablePaused(CASH_OUT_BLOCKED, operator=""))
-    return draft.events
+    return draft

@@ -7,8 +7,7 @@ from stud_core import events as ev
 from stud_core.commands import Context
 from stud_core.decide import antes
 from stud_core.decide.boundary import go_on_closing
-from stud_core.decide.draft import Draft
-from stud_core.events import Event
+from stud_core.decide.draft import Answer, Draft
 from stud_core.rejection import Reason, Rejection
 from stud_core.state import Life, Phase, Table
 from stud_core.validate import validate_config
@@ -16,7 +15,7 @@ from stud_core.validate import validate_config
 DRAINING = "TABLE_DRAINING"
 
 
-def open_table(state: Table, command: cmd.OpenTable, _ctx: Context) -> list[Event] | Rejection:
+def open_table(state: Table, command: cmd.OpenTable, _ctx: Context) -> Answer:
     if state.config is not None:
         return Rejection(Reason.TABLE_EXISTS, "this table was opened before")
     problems = validate_config(command.config)
@@ -29,7 +28,7 @@ def _not_open(state: Table) -> Rejection:
     return Rejection(Reason.TABLE_NOT_OPEN, f"the table is {state.life.name.lower()}")
 
 
-def pause_table(state: Table, command: cmd.PauseTable, _ctx: Context) -> list[Event] | Rejection:
+def pause_table(state: Table, command: cmd.PauseTable, _ctx: Context) -> Answer:
     """Start no new hand; a running one goes on."""
     if state.life is Life.CLOSED:
         return _not_open(state)
@@ -38,7 +37,7 @@ def pause_table(state: Table, command: cmd.PauseTable, _ctx: Context) -> list[Ev
     return [ev.TablePaused(command.reason or "PAUSED", command.operator)]
 
 
-def resume_table(state: Table, command: cmd.ResumeTable, _ctx: Context) -> list[Event] | Rejection:
+def resume_table(state: Table, command: cmd.ResumeTable, _ctx: Context) -> Answer:
     """End a pause, and draining; not while a hand is in dispute."""
     if state.life is Life.CLOSED:
         return _not_open(state)
@@ -49,17 +48,17 @@ def resume_table(state: Table, command: cmd.ResumeTable, _ctx: Context) -> list[
     return [ev.TableResumed(command.operator)]
 
 
-def drain_table(state: Table, command: cmd.DrainTable, ctx: Context) -> list[Event] | Rejection:
+def drain_table(state: Table, command: cmd.DrainTable, ctx: Context) -> Answer:
     """Finish the running hand and start none; an ante round that has not become a hand is called off."""
     if state.life is not Life.OPEN:
         return _not_open(state)
     draft = Draft(state, ctx)
     draft.emit(ev.TableDraining(command.operator))
     _call_off_antes(draft)
-    return draft.events
+    return draft
 
 
-def close_table(state: Table, command: cmd.CloseTable, ctx: Context) -> list[Event] | Rejection:
+def close_table(state: Table, command: cmd.CloseTable, ctx: Context) -> Answer:
     """Cash everybody out, who is in the running hand after it, and end the table; it cannot be resumed."""
     if state.life not in {Life.OPEN, Life.DRAINING}:
         return _not_open(state)
@@ -69,7 +68,7 @@ def close_table(state: Table, command: cmd.CloseTable, ctx: Context) -> list[Eve
     _call_off_antes(draft)
     draft.emit(ev.TableClosing(command.operator))
     go_on_closing(draft)
-    return draft.events
+    return draft
 
 
 def _call_off_antes(draft: Draft) -> None:
@@ -78,7 +77,7 @@ def _call_off_antes(draft: Draft) -> None:
         antes.give_back(draft, DRAINING)
 
 
-def void_hand(state: Table, command: cmd.VoidHand, ctx: Context) -> list[Event] | Rejection:
+def void_hand(state: Table, command: cmd.VoidHand, ctx: Context) -> Answer:
     """Give every contribution back exactly once (architecture 5, Void); after its end only a resolution can."""
     hand = state.hand
     if hand is None or command.hand_no != hand.hand_no:
@@ -88,8 +87,8 @@ def void_hand(state: Table, command: cmd.VoidHand, ctx: Context) -> list[Event] 
     draft = Draft(state, ctx)
     if hand.phase is Phase.ANTES:
         antes.give_back(draft, command.reason)
-        return draft.events
+        return draft
     refunds = tuple([ev.Refund(seat, hand.paid[seat], hand.start[seat]) for seat in hand.order])
     draft.emit(ev.HandVoided(hand.hand_no, state.from_version, refunds, command.reason, command.operator))
     go_on_closing(draft)
-    return draft.events
+    return draft

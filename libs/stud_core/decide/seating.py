@@ -9,9 +9,8 @@ from stud_core import events as ev
 from stud_core.commands import Context
 from stud_core.decide import acting, antes, showing
 from stud_core.decide.boundary import SEAT_LEFT, boundary, release
-from stud_core.decide.draft import Draft
+from stud_core.decide.draft import Answer, Draft
 from stud_core.decide.rules import cite
-from stud_core.events import Event
 from stud_core.rejection import Reason, Rejection
 from stud_core.state import Life, Phase, Sit, Sitting, Table
 
@@ -19,7 +18,7 @@ RESERVATION_MS: Final = 30_000
 """How long a seat waits for its buy-in to be funded (architecture 5, Buy-in)."""
 
 
-def take_seat(state: Table, command: cmd.TakeSeat, ctx: Context) -> list[Event] | Rejection:
+def take_seat(state: Table, command: cmd.TakeSeat, ctx: Context) -> Answer:
     config = state.rules
     ruleset = config.ruleset
     if state.life is not Life.OPEN:
@@ -64,7 +63,7 @@ def unknown(state: Table, sitting_no: int) -> Rejection:
     return Rejection(Reason.UNKNOWN_SITTING, f"there is no sitting {sitting_no}")
 
 
-def record_funding(state: Table, command: cmd.RecordFunding, _ctx: Context) -> list[Event] | Rejection:
+def record_funding(state: Table, command: cmd.RecordFunding, _ctx: Context) -> Answer:
     sitting = state.sittings.get(command.sitting_no)
     if sitting is None:
         return unknown(state, command.sitting_no)
@@ -73,7 +72,7 @@ def record_funding(state: Table, command: cmd.RecordFunding, _ctx: Context) -> l
     return [ev.PlayerSeated(sitting.sitting_no, sitting.seat, command.amount)]
 
 
-def record_funding_declined(state: Table, command: cmd.RecordFundingDeclined, ctx: Context) -> list[Event] | Rejection:
+def record_funding_declined(state: Table, command: cmd.RecordFundingDeclined, ctx: Context) -> Answer:
     sitting = state.sittings.get(command.sitting_no)
     if sitting is None:
         return unknown(state, command.sitting_no)
@@ -81,7 +80,7 @@ def record_funding_declined(state: Table, command: cmd.RecordFundingDeclined, ct
         return Rejection(Reason.ALREADY_DONE, f"sitting {sitting.sitting_no} waits for no buy-in")
     draft = Draft(state, ctx)
     draft.emit(ev.SeatReleased(sitting.sitting_no, sitting.seat, command.reason))
-    return draft.events
+    return draft
 
 
 def seated(state: Table, account: str, *, or_reserved: bool = False) -> Sitting | Rejection:
@@ -94,7 +93,7 @@ def seated(state: Table, account: str, *, or_reserved: bool = False) -> Sitting 
     return sitting
 
 
-def sit_out(state: Table, command: cmd.SitOut, ctx: Context) -> list[Event] | Rejection:
+def sit_out(state: Table, command: cmd.SitOut, ctx: Context) -> Answer:
     """Sit out from the next hand on; an open ante prompt is declined (B.17)."""
     sitting = seated(state, command.account)
     if isinstance(sitting, Rejection):
@@ -111,10 +110,10 @@ def sit_out(state: Table, command: cmd.SitOut, ctx: Context) -> list[Event] | Re
         elif hand.turn_seat == seat and state.rules.ruleset.away_folds_now:
             acting.act_for(draft, seat, hand.turn_id)
             acting.go_on(draft, seat)
-    return draft.events
+    return draft
 
 
-def sit_in(state: Table, command: cmd.SitIn, _ctx: Context) -> list[Event] | Rejection:
+def sit_in(state: Table, command: cmd.SitIn, _ctx: Context) -> Answer:
     """Be dealt in again from the next hand on; nothing is owed for antes missed (B.17)."""
     sitting = seated(state, command.account)
     if isinstance(sitting, Rejection):
@@ -127,7 +126,7 @@ def sit_in(state: Table, command: cmd.SitIn, _ctx: Context) -> list[Event] | Rej
     return [ev.SatIn(sitting.sitting_no, sitting.seat)]
 
 
-def set_preferences(state: Table, command: cmd.SetPreferences, _ctx: Context) -> list[Event] | Rejection:
+def set_preferences(state: Table, command: cmd.SetPreferences, _ctx: Context) -> Answer:
     sitting = seated(state, command.account, or_reserved=True)
     if isinstance(sitting, Rejection):
         return sitting
@@ -138,7 +137,7 @@ def set_preferences(state: Table, command: cmd.SetPreferences, _ctx: Context) ->
     return [ev.PreferencesSet(sitting.sitting_no, sitting.seat, auto_post, muck)]
 
 
-def leave_seat(state: Table, command: cmd.LeaveSeat, ctx: Context) -> list[Event] | Rejection:
+def leave_seat(state: Table, command: cmd.LeaveSeat, ctx: Context) -> Answer:
     """Leave: at once, or as soon as the last hand dealt in is verified (architecture 5, Leave).
 
     In a running hand the player checks if it is free and folds else, now if it is his turn and at once at every
@@ -150,7 +149,7 @@ def leave_seat(state: Table, command: cmd.LeaveSeat, ctx: Context) -> list[Event
     draft = Draft(state, ctx)
     if sitting.status is Sit.RESERVED:
         release(draft, sitting, SEAT_LEFT)
-        return draft.events
+        return draft
     if sitting.status is not Sit.SEATED:
         return Rejection(Reason.LEAVING, "the account is leaving already")
     seat = sitting.seat
@@ -165,4 +164,4 @@ def leave_seat(state: Table, command: cmd.LeaveSeat, ctx: Context) -> list[Event
         elif any(prompt.seat == seat for prompt in hand.prompts):
             showing.close_prompt(draft, seat)
     boundary(draft)
-    return draft.events
+    return draft

@@ -8,14 +8,13 @@ from stud_core.cards import DECK_SIZE
 from stud_core.commands import Context
 from stud_core.decide.antes import check_prompt, open_prompt
 from stud_core.decide.boundary import go_on_closing
-from stud_core.decide.draft import Draft
-from stud_core.events import Event
+from stud_core.decide.draft import Answer, Draft
 from stud_core.rejection import Reason, Rejection
 from stud_core.showdown import Award, awards, pot_winners, rake_of, rank_hand, showing_order
 from stud_core.state import Hand, Phase, Sit, Table
 
 
-def showdown(state: Table, command: cmd.Showdown, ctx: Context) -> list[Event] | Rejection:
+def showdown(state: Table, command: cmd.Showdown, ctx: Context) -> Answer:
     """Rank the clear cards: cards speak (P46), so no winner can muck and no setting can lose a pot."""
     hand = state.hand
     if hand is None or not state.wants_showdown:
@@ -43,7 +42,7 @@ def showdown(state: Table, command: cmd.Showdown, ctx: Context) -> list[Event] |
         _pay(draft, award)
     if not hand.prompts:
         end_hand(draft)
-    return draft.events
+    return draft
 
 
 def _wrong_cards(hand: Hand, cards: dict[int, tuple[int, ...]]) -> str:
@@ -94,7 +93,7 @@ def win_uncontested(draft: Draft) -> None:
         _prompt(draft, winner, ev.PromptKind.UNCALLED_WINNER)
 
 
-def choose_show(state: Table, command: cmd.ChooseShow, ctx: Context) -> list[Event] | Rejection:
+def choose_show(state: Table, command: cmd.ChooseShow, ctx: Context) -> Answer:
     """Answer a show prompt. Showing shows all down cards to everybody."""
     hand = state.hand
     sitting = state.of(command.account)
@@ -112,14 +111,14 @@ def choose_show(state: Table, command: cmd.ChooseShow, ctx: Context) -> list[Eve
     seat = sitting.seat
     if not command.show:
         close_prompt(draft, seat)
-        return draft.events
+        return draft
     cards = command.cards
     if len(cards) != len(hand.down[seat]) or not _visible(hand).isdisjoint(cards):
         return Rejection(Reason.UNEXPECTED_CARDS, "showing takes every down card of the seat")
     rank = rank_hand(hand, seat, cards) if prompt.kind is ev.PromptKind.LOSER else 0
     draft.emit(ev.HandShown(seat, cards, rank))
     _end_if_answered(draft)
-    return draft.events
+    return draft
 
 
 def close_prompt(draft: Draft, seat: int) -> None:

@@ -8,14 +8,12 @@ from stud_core.betting import default_action, is_forced
 from stud_core.commands import Context
 from stud_core.decide import acting, antes, showing
 from stud_core.decide.boundary import RESERVATION_EXPIRED, go_on_closing, release
-from stud_core.decide.draft import Draft
-from stud_core.events import Event
-from stud_core.rejection import Rejection
+from stud_core.decide.draft import Answer, Draft
 from stud_core.state import Phase, Sit, Table
 from stud_core.timers import next_deadline
 
 
-def tick(state: Table, _command: cmd.Tick, ctx: Context) -> list[Event] | Rejection:
+def tick(state: Table, _command: cmd.Tick, ctx: Context) -> Answer:
     """Take every timeout that is due; nothing to record when none is."""
     due = next_deadline(state)
     if due is None or due > ctx.now_ms:
@@ -33,7 +31,7 @@ def tick(state: Table, _command: cmd.Tick, ctx: Context) -> list[Event] | Reject
             if prompt.deadline_ms and prompt.deadline_ms <= now:
                 _miss_prompt(draft, prompt.seat, hand.phase)
     go_on_closing(draft)
-    return draft.events
+    return draft
 
 
 def _miss_turn(draft: Draft, seat: int) -> None:
@@ -61,7 +59,7 @@ def _sit_out(draft: Draft, seat: int, reason: ev.OutReason) -> None:
         draft.emit(ev.SatOut(sitting.sitting_no, seat, reason))
 
 
-def restart_clocks(state: Table, command: cmd.RestartClocks, ctx: Context) -> list[Event] | Rejection:
+def restart_clocks(state: Table, command: cmd.RestartClocks, ctx: Context) -> Answer:
     """Give the open turn and each open prompt a fresh full deadline; an outage of ours never folds a player."""
     hand = state.hand
     if hand is None:
@@ -74,4 +72,4 @@ def restart_clocks(state: Table, command: cmd.RestartClocks, ctx: Context) -> li
     clock = ruleset.ante_clock_ms if hand.phase is Phase.ANTES else ruleset.show_clock_ms
     for prompt_id in sorted({prompt.prompt_id for prompt in hand.prompts if prompt.deadline_ms}):
         draft.emit(ev.ClockRestarted(None, prompt_id, draft.deadline(clock), command.reason))
-    return draft.events
+    return draft

@@ -6,13 +6,12 @@ from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.commands import Context
 from stud_core.decide.boundary import boundary
-from stud_core.decide.draft import Draft
-from stud_core.events import Event
+from stud_core.decide.draft import Answer, Draft
 from stud_core.rejection import Reason, Rejection
 from stud_core.state import DISPUTED, Table
 
 
-def record_verdict(state: Table, command: cmd.RecordVerdict, ctx: Context) -> list[Event] | Rejection:
+def record_verdict(state: Table, command: cmd.RecordVerdict, ctx: Context) -> Answer:
     """The last hand is verified: the gate opens and those who leave are cashed out."""
     refusal = _out_of_turn(state, command.hand_no)
     if refusal is not None:
@@ -20,10 +19,10 @@ def record_verdict(state: Table, command: cmd.RecordVerdict, ctx: Context) -> li
     draft = Draft(state, ctx)
     draft.emit(ev.TableHandVerified(command.hand_no, command.verdict_version))
     boundary(draft)
-    return draft.events
+    return draft
 
 
-def record_dispute(state: Table, command: cmd.RecordDispute, ctx: Context) -> list[Event] | Rejection:
+def record_dispute(state: Table, command: cmd.RecordDispute, ctx: Context) -> Answer:
     """The referee disputes the last hand: nothing of it is paid, and the table stands until it is resolved."""
     refusal = _out_of_turn(state, command.hand_no)
     if refusal is not None:
@@ -34,10 +33,10 @@ def record_dispute(state: Table, command: cmd.RecordDispute, ctx: Context) -> li
     draft.emit(ev.TableHandDisputed(command.hand_no, command.verdict_version, command.findings))
     if not state.paused:
         draft.emit(ev.TablePaused(DISPUTED, operator=""))
-    return draft.events
+    return draft
 
 
-def record_resolution(state: Table, command: cmd.RecordResolution, ctx: Context) -> list[Event] | Rejection:
+def record_resolution(state: Table, command: cmd.RecordResolution, ctx: Context) -> Answer:
     """Two operators decided the last hand: take their stacks, or those before the hand when it is void."""
     refusal = _out_of_turn(state, command.hand_no)
     if refusal is not None:
@@ -53,7 +52,7 @@ def record_resolution(state: Table, command: cmd.RecordResolution, ctx: Context)
         )
     draft.emit(ev.TableHandResolved(command.hand_no, command.verdict_version, command.choice, stacks))
     boundary(draft)
-    return draft.events
+    return draft
 
 
 def _out_of_turn(state: Table, hand_no: int) -> Rejection | None:

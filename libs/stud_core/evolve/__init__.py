@@ -7,14 +7,13 @@ needs no copies. The folding functions of each kind of event stand in the module
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from typing import Any, Final
 
 from stud_core.events import Event
 from stud_core.evolve import betting, ending, hand, life, seating
 from stud_core.state import Table
 
-_APPLY: Final[dict[type, Callable[[Table, Any], None]]] = {
+APPLY: Final[dict[type, Callable[[Table, Any], None]]] = {
     **seating.APPLY,
     **hand.APPLY,
     **betting.APPLY,
@@ -27,14 +26,14 @@ def evolve(state: Table, events: Sequence[Event], version: int) -> Table:
     """Return the table after the commit ``version``; ``state`` stays as it is."""
     after = thaw(state, version)
     for event in events:
-        _APPLY[type(event)](after, event)
+        APPLY[type(event)](after, event)
     return after
 
 
 def fold(commits: Iterable[tuple[int, Sequence[Event]]]) -> Table:
     """Rebuild a table from its whole log: (version, events) of every commit, in order."""
     state = Table()
-    table = _APPLY
+    table = APPLY
     for version, events in commits:
         state.version = version
         for event in events:
@@ -43,25 +42,19 @@ def fold(commits: Iterable[tuple[int, Sequence[Event]]]) -> Table:
 
 
 def thaw(state: Table, version: int) -> Table:
-    """Copy a state as far as ``apply`` changes it in place.
+    """Copy as much of a state as folding changes in place: the table, its hand, and the dictionary of sittings.
 
-    Sittings are replaced rather than changed, and so are the cards of a hand: neither is copied here.
+    Everything below these (a sitting, a list, the cards of a seat) is replaced when it changes, never changed.
     """
-    after = copy(state)
+    after = state.__copy__()
     after.version = version
     after.sittings = state.sittings.copy()
-    after.seats = state.seats.copy()
-    running = state.hand
-    if running is not None:
-        after.hand = mine = copy(running)
-        mine.live = running.live.copy()
-        mine.all_in = running.all_in.copy()
-        mine.acted = running.acted.copy()
-        mine.bet = running.bet.copy()
-        mine.paid = running.paid.copy()
+    hand = state.hand
+    if hand is not None:
+        after.hand = hand.__copy__()
     return after
 
 
 def apply(state: Table, event: Event) -> None:
-    """Fold one event into a state that ``thaw`` returned; its ``version`` is that of the commit being made."""
-    _APPLY[type(event)](state, event)
+    """Fold one event into ``state`` in place: for a rebuild that looks at the table between two events."""
+    APPLY[type(event)](state, event)

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from typing import Any, Final
 
 from msgspec.structs import replace
 
 from stud_core import events as ev
 from stud_core.betting import cap, two_remain
-from stud_core.evolve.stacks import set_stack
+from stud_core.evolve.changes import put, set_stack
 from stud_core.river import RIVER
 from stud_core.ruleset import HeadsUp
 from stud_core.state import Hand, Phase, Table
 
-_PASSIVE: Final = (ev.Verb.CHECK, ev.Verb.CALL)
+# Looking up a member of an enum costs as much as copying a list; this is the hot path.
+_FOLD: Final = ev.Verb.FOLD
+_BRING_IN: Final = ev.Verb.BRING_IN
+_OPEN: Final = ev.Verb.OPEN  # the first of the wagers
+_HIGH: Final = ev.Size.HIGH
+_BETTING: Final = Phase.BETTING
+_SHOWDOWN: Final = Phase.SHOWDOWN
+
+_NOBODY: Final = [False] * 9
 
 
 def _turn_started(state: Table, event: ev.TurnStarted) -> None:
     hand = state.running
-    hand.phase = Phase.BETTING
+    hand.phase = _BETTING
     hand.turn_id = event.turn_id
     hand.turn_seat = event.seat
     hand.to_call = event.to_call
@@ -50,36 +57,38 @@ def _action_taken(state: Table, event: ev.ActionTaken) -> None:
     hand.options = ()
     if hand.street == RIVER:
         # Taken back by the next TurnStarted: an action that is followed by none ends the betting.
-        hand.phase = Phase.SHOWDOWN
-    if verb is ev.Verb.FOLD:
-        hand.live[seat] = False
+        hand.phase = _SHOWDOWN
+    if verb is _FOLD:
+        hand.live = put(hand.live, seat, False)
         return
-    if event.amount:
-        hand.bet[seat] = event.to
-        hand.paid[seat] += event.amount
-        hand.all_in[seat] = event.all_in
-        number = state.seats[seat]
-        state.sittings[number] = sitting = copy(state.sittings[number])
-        sitting.stack = event.stack
-    if verb is ev.Verb.BRING_IN:
-        # The price is the whole bring-in, even where the poster had less (B.4).
-        hand.level = state.rules.bring_in
-        hand.wagers += event.counts
-    elif verb not in _PASSIVE:
+    amount = event.amount
+    if amount:
+        hand.bet = put(hand.bet, seat, event.to)
+        hand.paid = paid = hand.paid.copy()
+        paid[seat] += amount
+        set_stack(state, seat, event.stack)
+        if event.all_in:
+            hand.all_in = put(hand.all_in, seat, True)
+    if verb >= _OPEN:
         hand.level = event.to
         hand.aggressor = seat
         if event.counts:
             _count_wager(state, hand, event)
-    hand.acted[seat] = True
+            return
+    elif verb is _BRING_IN:
+        # The price is the whole bring-in, even where the poster had less (B.4).
+        hand.level = state.rules.bring_in
+        hand.wagers += event.counts
+    hand.acted = put(hand.acted, seat, True)
 
 
 def _count_wager(state: Table, hand: Hand, event: ev.ActionTaken) -> None:
-    """A full wager: everybody may raise again, and the cap comes closer (B.6, B.7, B.8)."""
+    """A full wager: everybody else may raise again, and the cap comes closer (B.6, B.7, B.8)."""
     ruleset = state.rules.ruleset
     hand.full_level = event.to
     hand.wagers += 1
-    hand.acted = [False] * 9
-    if event.size is ev.Size.HIGH:
+    hand.acted = put(_NOBODY, event.seat, True)
+    if event.size is _HIGH:
         hand.locked = True
     if hand.wagers == cap(ruleset) and ruleset.heads_up is HeadsUp.TWO_REMAIN_BEFORE_CAP:
         hand.uncapped = two_remain(hand, ruleset)
@@ -87,10 +96,11 @@ def _count_wager(state: Table, hand: Hand, event: ev.ActionTaken) -> None:
 
 def _uncalled_returned(state: Table, event: ev.UncalledReturned) -> None:
     hand = state.running
-    hand.paid[event.seat] -= event.amount
-    hand.bet[event.seat] -= event.amount
-    hand.all_in[event.seat] = False
-    set_stack(state, event.seat, event.stack)
+    seat = event.seat
+    hand.paid = put(hand.paid, seat, hand.paid[seat] - event.amount)
+    hand.bet = put(hand.bet, seat, hand.bet[seat] - event.amount)
+    hand.all_in = put(hand.all_in, seat, False)
+    set_stack(state, seat, event.stack)
 
 
 APPLY: Final[dict[type, Callable[[Table, Any], None]]] = {

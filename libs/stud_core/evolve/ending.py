@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from stud_core import events as ev
+from stud_core.evolve.changes import put, set_stack
 from stud_core.evolve.hand import drop_prompt
-from stud_core.evolve.stacks import set_stack
 from stud_core.state import Phase, Prompt, Table
 
 
@@ -19,8 +19,7 @@ def _show_prompted(state: Table, event: ev.ShowPrompted) -> None:
 
 def _hand_shown(state: Table, event: ev.HandShown) -> None:
     hand = state.running
-    hand.shown = hand.shown.copy()
-    hand.shown[event.seat] = event.cards
+    hand.shown = put(hand.shown, event.seat, event.cards)
     drop_prompt(hand, event.seat)
 
 

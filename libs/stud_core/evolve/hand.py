@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from stud_core import events as ev
 from stud_core.betting import first_to_act, open_pairs, starts_uncapped
-from stud_core.evolve.stacks import own, set_stack
+from stud_core.evolve.changes import own, put, set_stack
 from stud_core.river import RIVER
 from stud_core.ruleset import OpenPair
 from stud_core.state import Hand, Phase, Prompt, Table
@@ -31,9 +31,9 @@ def _antes_opened(state: Table, event: ev.AntesOpened) -> None:
 def _ante_posted(state: Table, event: ev.AntePosted) -> None:
     hand = state.running
     seat = event.seat
-    hand.live[seat] = True
-    hand.all_in[seat] = event.all_in
-    hand.paid[seat] = event.amount
+    hand.live = put(hand.live, seat, True)
+    hand.all_in = put(hand.all_in, seat, event.all_in)
+    hand.paid = put(hand.paid, seat, event.amount)
     drop_prompt(hand, seat)
     set_stack(state, seat, event.stack)
 

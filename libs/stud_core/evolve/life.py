@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from stud_core import events as ev
-from stud_core.evolve.stacks import own
+from stud_core.evolve.changes import own
 from stud_core.state import DISPUTED, Life, Table
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from stud_core import events as ev
-from stud_core.evolve.stacks import own
+from stud_core.evolve.changes import own, put
 from stud_core.state import Sit, Sitting, Table
 
 
@@ -22,7 +22,7 @@ def _buy_in_requested(state: Table, event: ev.BuyInRequested) -> None:
         auto_post=event.auto_post,
         muck_losing=event.muck_losing,
     )
-    state.seats[event.seat] = event.sitting_no
+    state.seats = put(state.seats, event.seat, event.sitting_no)
     state.next_sitting_no = event.sitting_no + 1
 
 
@@ -38,7 +38,7 @@ def _player_seated(state: Table, event: ev.PlayerSeated) -> None:
 def _seat_released(state: Table, event: ev.SeatReleased) -> None:
     """The sitting is final here, unless a CashOutRequested follows: then the wallet's answer ends it."""
     del state.sittings[event.sitting_no]
-    state.seats[event.seat] = 0
+    state.seats = put(state.seats, event.seat, 0)
 
 
 def _cash_out_requested(state: Table, event: ev.CashOutRequested) -> None:
@@ -58,7 +58,7 @@ def _cash_out_requested(state: Table, event: ev.CashOutRequested) -> None:
     sitting = own(state, event.sitting_no)
     sitting.status = Sit.CASHING_OUT
     sitting.claim = event.claim
-    state.seats[sitting.seat] = 0
+    state.seats = put(state.seats, sitting.seat, 0)
 
 
 def _player_left(state: Table, event: ev.PlayerLeft) -> None:

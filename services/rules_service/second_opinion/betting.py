@@ -70,7 +70,7 @@ class Round:
         alone = self._with_chips(stacks) < 2
         if after == 0:
             return 0 if alone else self.first
-        for seat in self._from(after)[1:] + (after,):
+        for seat in (*self._from(after)[1:], after):
             if seat not in self.live or not stacks[seat]:
                 continue
             behind = self.put[seat] < self.price

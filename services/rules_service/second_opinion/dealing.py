@@ -20,8 +20,8 @@ RIVER = 7
 class Deck(msgspec.Struct, frozen=True, gc=False):
     """The committed deck, opened. ``repr`` shows nothing: most of it must stay hidden."""
 
-    order: tuple[int, ...]
-    river_rank: tuple[int, ...]
+    order: Sequence[int]
+    river_rank: Sequence[int]
 
     def __repr__(self) -> str:
         return "<Deck>"

@@ -100,7 +100,7 @@ def pay(
 def _shares(amount: int, winners: list[int], odd: OddUnits, highest: Mapping[int, int]) -> dict[int, int]:
     each = amount // len(winners)
     left = amount - each * len(winners)
-    shares = {seat: each for seat in winners}
+    shares = dict.fromkeys(winners, each)
     if odd is OddUnits.ONE_EACH_FROM_LEFT:
         for seat in winners[:left]:
             shares[seat] += 1

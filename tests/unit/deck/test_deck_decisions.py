@@ -42,7 +42,7 @@ def voided(hand_no: int = 1) -> HandVoided:
 
 
 def opened(currency: str = "EUR", *, stacked: bool = False) -> TableOpened:
-    return TableOpened(table_config(PLAYNOW, 500, table_id="t-1", currency=currency, stacked=stacked))
+    return TableOpened(table_config(PLAYNOW, table_id="t-1", currency=currency, stacked=stacked))
 
 
 def close(

@@ -1,0 +1,146 @@
+"""Plays one recorded hand through the running services: real seats, a stacked deck, every action over gRPC."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from stud.common.v1 import card_pb2, seat_pb2
+from stud.dealer.v1 import dealer_service_pb2 as dealer
+from stud.table.v1 import table_service_pb2 as pb
+from stud_cli.core_play import Record
+from stud_cli.handscript import Script, compare, literal_verb, matching_options
+from stud_cli.people import People
+from stud_client import StudError
+from stud_core import events as ev
+from stud_wire.codec import to_message
+from stud_wire.commits import read_event
+
+HAND = 1
+PLAYERS = tuple(f"rehearsal-{number}" for number in range(1, 9))
+TIMEOUT_S = 60.0
+
+
+class AbandonedError(Exception):
+    """The hand cannot go on as recorded; the text says why. It is voided."""
+
+
+class Rehearsal:
+    """One script at one table of its own."""
+
+    def __init__(self, people: People, script: Script, table_id: str) -> None:
+        self._people = people
+        self._script = script
+        self._table = table_id
+        self._record = Record()
+        self._problems: list[str] = []
+
+    async def play(self) -> list[str]:
+        """Return every difference between the recording and what was played; empty = a match."""
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                await self._open()
+                await self._follow()
+        except TimeoutError:
+            return [f"not finished after {TIMEOUT_S:.0f} s, {len(self._record.moves)} actions played"]
+        except StudError as error:
+            return [f"refused: {error.reason}: {error.text}"]
+        return self._problems
+
+    async def _open(self) -> None:
+        config = self._script.config
+        operator = self._people.operator
+        await operator.tables.CreateTable(
+            pb.CreateTableRequest(
+                table=self._table,
+                name=config.name[:64],
+                currency=config.currency,
+                ruleset=to_message(config.ruleset),
+                small_bet=config.small_bet,
+                big_bet=config.big_bet,
+                ante=config.ante,
+                bring_in=config.bring_in,
+                hand_pause_ms=config.hand_pause_ms,
+                stacked=True,
+            )
+        )
+        await operator.tables.PauseTable(pb.PauseTableRequest(table=self._table, reason="seating the players"))
+        cards = [card_pb2.Card.ValueType(card + 1) for card in self._script.deck]
+        await operator.dealer.StackDeck(dealer.StackDeckRequest(table=self._table, hand_no=HAND, cards=cards))
+        await asyncio.gather(*(self._seat(seat, stack) for seat, stack in self._script.course.stacks.items()))
+
+    async def _seat(self, seat: int, stack: int) -> None:
+        request = pb.TakeSeatRequest(table=self._table, seat=seat, amount=stack, auto_post=True, muck_losing=False)
+        await self._player(seat).tables.TakeSeat(request)
+
+    def _player(self, seat: int) -> Any:
+        return self._people.player(PLAYERS[seat - 1])
+
+    async def _follow(self) -> None:
+        """Answer every turn and prompt as recorded until the table is closed."""
+        operator = self._people.operator
+        async with operator.watch(self._table) as watching:
+            await operator.tables.ResumeTable(pb.ResumeTableRequest(table=self._table))
+            async for update in watching:
+                for message in update.events:
+                    await self._step(read_event(message))
+                if update.view.life == pb.TABLE_LIFE_CLOSED:
+                    return
+
+    async def _step(self, event: Any) -> None:
+        self._record.note(event)
+        if isinstance(event, ev.TurnStarted):
+            try:
+                await self._act(event)
+            except AbandonedError as why:
+                self._problems.append(str(why))
+                await self._void()
+        elif isinstance(event, ev.ShowPrompted):
+            show = event.seat in self._script.shows
+            request = pb.ChooseShowRequest(table=self._table, prompt_id=event.prompt_id, show=show)
+            await self._player(event.seat).tables.ChooseShow(request)
+        elif isinstance(event, ev.TableHandVerified):
+            if not self._problems:
+                course = self._script.course
+                self._problems += compare(course.expected, self._record.outcome(), course.names)
+            await self._close()
+        elif isinstance(event, ev.TableHandDisputed):
+            self._problems.append(f"disputed by the referee: {', '.join(event.findings)}")
+            await self._settle_dispute()
+
+    async def _act(self, turn: ev.TurnStarted) -> None:
+        script, done = self._script, len(self._record.moves)
+        names = script.course.names
+        if done >= len(script.moves):
+            raise AbandonedError(f"{names[turn.seat]} must act after the last recorded action")
+        move = script.moves[done]
+        if move.seat != turn.seat:
+            raise AbandonedError(
+                f"action {done + 1}, street {move.street}: recorded {names[move.seat]} {move}, "
+                f"but it is {names[turn.seat]}'s turn"
+            )
+        found = matching_options(move, turn.options)
+        verb, size = (found[0].verb, found[0].size) if found else (literal_verb(move, turn.options), move.size)
+        request = pb.ActRequest(
+            table=self._table,
+            turn_id=turn.turn_id,
+            verb=seat_pb2.Verb.ValueType(int(verb)),
+            size=seat_pb2.Size.ValueType(int(size or 0)),
+        )
+        if verb not in {ev.Verb.FOLD, ev.Verb.CHECK}:
+            request.to = move.to
+        try:
+            await self._player(turn.seat).tables.Act(request)
+        except StudError as error:
+            place = f"action {done + 1}, street {move.street}: {names[turn.seat]} {move}"
+            raise AbandonedError(f"{place} is refused ({error.reason}): {error.text}") from None
+
+    async def _void(self) -> None:
+        request = pb.VoidHandRequest(table=self._table, hand_no=HAND, reason="the recording cannot be followed")
+        await self._people.operator.tables.VoidHand(request)
+
+    async def _settle_dispute(self) -> None:
+        await self._people.void_hand(self._table, HAND, "rehearsal")
+
+    async def _close(self) -> None:
+        await self._people.operator.tables.CloseTable(pb.CloseTableRequest(table=self._table))

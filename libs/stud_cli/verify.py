@@ -1,0 +1,203 @@
+"""``stud verify``: are the logs what they claim to be? Hash chains, decks, verdicts, conservation."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.progress import Progress
+
+from stud_cli.deck_proofs import check_deck
+from stud_cli.history import Step, steps
+from stud_cli.offline import NoLog, open_log
+from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_run, last_line, notes, table_of
+from stud_cli.verdicts import Verdicts, read_verdicts
+from stud_core import conservation
+from stud_core import events as ev
+from stud_core import verdict_events as ve
+from stud_eventlog import keys
+from stud_eventlog.errors import ChainBroken, EventLogError
+from stud_eventlog.log import EventLog
+from stud_service.keyring import Key, KeyRing, KeyringError
+from stud_wire.codec import WireError
+from stud_wire.commits import decode_commit
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Something wrong: in which table, at which version of the log it concerns, what."""
+
+    table: str
+    version: int
+    what: str
+
+
+class Verification(msgspec.Struct):
+    """What was looked at and what was found."""
+
+    tables: int = 0
+    hands: int = 0
+    problems: list[Problem] = msgspec.field(default_factory=list)
+
+    def add(self, table: str, version: int, what: str) -> None:
+        """Note a problem."""
+        self.problems.append(Problem(table, version, what))
+
+
+def verify(
+    table: Annotated[str, typer.Argument(help="Only this table; empty = all.")] = "",
+    data: DataDir = None,
+    json_output: JsonFlag = False,
+) -> None:
+    """Check every hash chain, fold every table, hold decks against commitments and hands against verdicts.
+
+    Decks of closed hands are opened where the referee's key is at hand; running hands stay sealed.
+
+    Example: stud verify --json
+    """
+    try:
+        found = asyncio.run(_verify(table, data, quiet=json_output))
+    except NoLog as error:
+        could_not_run(str(error))
+    except (EventLogError, WireError, ValueError) as error:
+        could_not_run(f"the log cannot be verified: {error}")
+    if json_output:
+        problems = [{"table": p.table, "version": p.version, "what": p.what} for p in found.problems]
+        last_line({"tables": found.tables, "hands": found.hands, "ok": not problems, "problems": problems})
+    else:
+        if found.problems:
+            rows = [(p.table, p.version, p.what) for p in found.problems]
+            console.print(table_of("Problems", ("table", "version", "what"), rows, right=("version",)))
+        verdict = "[red]not ok[/red]" if found.problems else "[green]ok[/green]"
+        console.print(f"{found.tables} tables, {found.hands} hands: {verdict}")
+    raise typer.Exit(FOUND if found.problems else FINE)
+
+
+async def _verify(only: str, data: Path | None, *, quiet: bool) -> Verification:
+    async with open_log(data) as opened:
+        tables = [only] if only else await opened.log.scan_streams("table")
+        key = _referee_key(opened.keys_dir)
+        if key is None:
+            notes.print("[yellow]note[/yellow] no referee key at hand: decks are compared, not opened")
+        found = Verification()
+        verdicts = await _verdicts(opened.log, found, only)
+        with Progress(console=notes, disable=quiet, transient=True) as progress:
+            for table_id in progress.track(tables, description="tables"):
+                await verify_table(opened.log, table_id, verdicts, key, found)
+        if only and not found.tables:
+            could_not_run(f"there is no table {only!r} in this log")
+        if not only:
+            for currency in await opened.log.scan_streams("ledger"):
+                await _verify_chain(opened.log, keys.ledger_log(currency), f"ledger {currency}", found)
+        return found
+
+
+async def _verdicts(log: EventLog, found: Verification, only: str) -> Verdicts:
+    """Read all verdicts; a shard whose log is broken is a problem, and its hands then lack their verdicts."""
+    out = Verdicts()
+    for shard in [keys.shard_of(only)] if only else range(keys.SHARDS):
+        try:
+            await read_verdicts(log, [shard], out)
+        except (ChainBroken, WireError) as error:
+            found.add(f"verdicts of shard {shard}", getattr(error, "version", 0), str(error))
+    return out
+
+
+def _referee_key(keys_dir: Path | None) -> Key | None:
+    if keys_dir is None:
+        return None
+    try:
+        return KeyRing.load(keys_dir, "referee").key("referee")
+    except KeyringError:
+        return None
+
+
+async def _verify_chain(log: EventLog, stream: str, name: str, found: Verification) -> None:
+    try:
+        async for stored in log.read_all(stream):
+            decode_commit(stored.body)
+    except (ChainBroken, WireError) as error:
+        found.add(name, getattr(error, "version", 0), str(error))
+
+
+class Hand(msgspec.Struct):
+    """What the table's log says of one hand, for comparison with deck and verdict."""
+
+    hand_no: int
+    commitment: bytes = b""
+    deals: list[ev.CardsDealt] = msgspec.field(default_factory=list)
+    from_version: int = 0
+    version: int = 0
+    head_hash: bytes = b""
+    ended: ev.HandEnded | ev.HandVoided | None = None
+
+
+async def verify_table(log: EventLog, table_id: str, verdicts: Verdicts, key: Key | None, found: Verification) -> None:
+    """Verify one table, its deck, and what was decided about its hands."""
+    hands: dict[int, Hand] = {}
+    last: Step | None = None
+    try:
+        async for step in steps(log, table_id):
+            last = step
+            _check_step(step, table_id, found)
+            _note_hand(step, hands)
+    except (ChainBroken, WireError) as error:
+        found.add(table_id, getattr(error, "version", 0), str(error))
+    if last is None:
+        return
+    found.tables += 1
+    found.hands += sum(hand.ended is not None for hand in hands.values())
+    try:
+        await check_deck(log, table_id, hands, key, found)
+    except (ChainBroken, WireError) as error:
+        found.add(table_id, getattr(error, "version", 0), f"deck log: {error}")
+    for hand in hands.values():
+        if hand.ended is not None:
+            _check_verdict(table_id, hand, verdicts, found)
+    for table, hand_no in verdicts.doubled:
+        if table == table_id:
+            found.add(
+                table_id, hands[hand_no].version if hand_no in hands else 0, f"hand {hand_no}: two final verdicts"
+            )
+
+
+def _check_step(step: Step, table_id: str, found: Verification) -> None:
+    problem = conservation.check(step.table)
+    if problem:
+        found.add(table_id, step.stored.version, problem)
+    for event in step.commit.events:
+        if isinstance(event, ev.HandEnded) and sum(d.delta for d in event.deltas) + event.rake != 0:
+            found.add(table_id, step.stored.version, f"hand {event.hand_no}: deltas and rake do not sum to zero")
+
+
+def _note_hand(step: Step, hands: dict[int, Hand]) -> None:
+    for event in step.commit.events:
+        if isinstance(event, ev.DeckReady):
+            hands.setdefault(event.hand_no, Hand(event.hand_no)).commitment = event.commitment
+        elif isinstance(event, ev.CardsDealt):
+            hands.setdefault(event.hand_no, Hand(event.hand_no)).deals.append(event)
+        elif isinstance(event, ev.HandEnded | ev.HandVoided):
+            hand = hands.setdefault(event.hand_no, Hand(event.hand_no))
+            hand.ended = event
+            hand.from_version = event.from_version
+            hand.version = step.stored.version
+            hand.head_hash = step.stored.hash
+
+
+def _check_verdict(table_id: str, hand: Hand, verdicts: Verdicts, found: Verification) -> None:
+    final = verdicts.final.get(table_id, {}).get(hand.hand_no)
+    where = (table_id, hand.version)
+    if final is None:
+        disputed = hand.hand_no in verdicts.disputed.get(table_id, {})
+        found.add(*where, f"hand {hand.hand_no}: " + ("disputed, not resolved" if disputed else "no verdict yet"))
+        return
+    if isinstance(final, ve.HandResolved):
+        return
+    ref = final.table_ref
+    if (ref.from_version, ref.to_version, ref.head_hash) != (hand.from_version, hand.version, hand.head_hash):
+        found.add(*where, f"hand {hand.hand_no}: the verdict is about other bytes than the log holds")
+    ended = hand.ended
+    if isinstance(ended, ev.HandEnded) and (set(final.postings), final.rake) != (set(ended.deltas), ended.rake):
+        found.add(*where, f"hand {hand.hand_no}: the verdict's figures are not the table's")

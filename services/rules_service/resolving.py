@@ -1,0 +1,173 @@
+"""ResolveHand: two operators decide a hand that the referee disputes, or can never judge (architecture 5, Dispute)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rules_service.book import TableBook, Written
+from rules_service.findings import CannotVerify
+from rules_service.records import Streams, Trace, currency_of, exists, trace
+from rules_service.referee import Referee
+from stud_core.deck_events import DeckClosed
+from stud_core.events import Delta, HandEnded, ResolutionChoice, SeatStack
+from stud_core.verdict_events import HandResolved, ResolutionProposed, VerdictEvent
+from stud_eventlog.errors import EventLogError
+from stud_service.kit import Kit
+from stud_service.refusals import Refused
+from stud_wire.commits import Meta, digest
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What an operator asks for."""
+
+    table_id: str
+    hand_no: int
+    choice: ResolutionChoice
+    reason: str
+    operator: str
+    request_id: str
+
+    @property
+    def digest(self) -> bytes:
+        """Its content, by which a repeated request_id is recognised."""
+        parts = (self.table_id, str(self.hand_no), self.choice.name, self.reason)
+        return digest([part.encode() for part in parts])
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """Whether it is final, and the version in the verdict log."""
+
+    decided: bool
+    version: int
+
+
+class _Settlement(msgspec.Struct, frozen=True):
+    postings: tuple[Delta, ...] = ()
+    rake: int = 0
+    stacks: tuple[SeatStack, ...] = ()
+
+
+class Resolver:
+    """Takes decisions about hands."""
+
+    def __init__(self, kit: Kit, referee: Referee) -> None:
+        self._kit = kit
+        self._referee = referee
+
+    async def resolve(self, request: Request) -> Answer:
+        """Propose or decide. Raises Refused; a refused request writes nothing."""
+        streams = Streams.of(request.table_id)
+        verdicts = self._referee.verdicts[streams.shard]
+        book = verdicts.book.table(request.table_id)
+        repeated = _repeated(book, request)
+        if repeated is not None:
+            return repeated
+        _refuse_decided(book, request)
+        found = await self._over(streams, request, book)
+        settlement = await self._settlement(streams, request, found)
+        currency = await currency_of(self._kit.log, streams.table)
+        if not currency:
+            raise Refused("UNKNOWN_TABLE", "the table's log tells no currency: its data must be restored first")
+        meta = Meta(self._kit.clock(), request.operator, request.request_id, request.digest, build=self._kit.build)
+
+        answer: list[Answer] = []
+
+        def make(book: TableBook) -> tuple[VerdictEvent, Meta] | None:
+            repeated = _repeated(book, request)
+            if repeated is not None:
+                answer.append(repeated)
+                return None
+            _refuse_decided(book, request)
+            return _event(book, request, settlement, currency), meta
+
+        version = await verdicts.write(request.table_id, make)
+        if version is None:
+            return answer[-1]
+        decided = verdicts.book.table(request.table_id).final_version == version
+        if decided:
+            await self._forget(request)
+        return Answer(decided, version)
+
+    async def _over(self, streams: Streams, request: Request, book: TableBook) -> Trace:
+        """Find the hand's end; only what is over can be decided about."""
+        if not (await exists(self._kit.log, streams.table) or await exists(self._kit.log, streams.deck)):
+            raise Refused("UNKNOWN_TABLE", f"there is no table {request.table_id}")
+        found = await trace(self._kit.log, streams, request.hand_no)
+        if not found.is_over:
+            if found.begun:
+                raise Refused("HAND_NOT_ENDED", f"hand {request.hand_no} is neither ended nor voided")
+            raise Refused("UNKNOWN_HAND", f"table {request.table_id} has no hand {request.hand_no}")
+        if request.hand_no != book.final_hand + 1:
+            # Settled strictly in order: deciding this one first would leave the other without a verdict for ever.
+            raise Refused("HAND_NOT_ENDED", f"hand {book.final_hand + 1} has no final verdict yet: decide it first")
+        return found
+
+    async def _settlement(self, streams: Streams, request: Request, found: Trace) -> _Settlement:
+        if request.choice is ResolutionChoice.TABLE:
+            if found.end is None:
+                raise Refused("NO_REFEREE_FIGURES", "the table's figures are not in its log any more: choose VOID")
+            if isinstance(found.end, HandEnded):
+                return _Settlement(found.end.deltas, found.end.rake, found.end.stacks)
+            return _Settlement()
+        if request.choice is ResolutionChoice.REFEREE:
+            return await self._referees_figures(streams, found.closed)
+        return _Settlement()
+
+    async def _referees_figures(self, streams: Streams, closed: DeckClosed | None) -> _Settlement:
+        try:
+            judgement = None if closed is None else await self._referee.judge(streams, closed, known=None)
+        except CannotVerify as why:
+            raise Refused("NO_REFEREE_FIGURES", f"the hand cannot be judged: {why.obstacle}") from None
+        if judgement is None or judgement.figures is None:
+            raise Refused("NO_REFEREE_FIGURES", "the referee has no figures for this hand: choose TABLE or VOID")
+        figures = judgement.figures
+        return _Settlement(figures.deltas, figures.rake, figures.stacks)
+
+    async def _forget(self, request: Request) -> None:
+        """The hand is decided: whatever waits for its verification need not wait any more."""
+        self._referee.waiting.done(request.table_id, request.hand_no)
+        try:
+            await self._referee.waiting.retry(request.table_id)
+        except EventLogError:
+            return  # the parked message stays until somebody replays it, and then is skipped
+
+
+def _repeated(book: TableBook, request: Request) -> Answer | None:
+    """The first answer to a request that comes again; refuses the same id with other content."""
+    for written in book.answered:
+        if (written.operator, written.request_id) == (request.operator, request.request_id):
+            if written.digest != request.digest:
+                raise Refused("REQUEST_ID_REUSED", "this request_id was used for something else", field="request_id")
+            return Answer(isinstance(written.event, HandResolved), written.version)
+    return None
+
+
+def _refuse_decided(book: TableBook, request: Request) -> None:
+    if request.hand_no <= book.final_hand:
+        raise Refused("ALREADY_DECIDED", f"hand {request.hand_no} has a final verdict")
+
+
+def _event(book: TableBook, request: Request, settlement: _Settlement, currency: str) -> VerdictEvent:
+    first = book.proposal
+    if first is None or (first.event.hand_no, first.event.choice) != (request.hand_no, request.choice):
+        # Another choice is a new proposal, which replaces the one before.
+        return ResolutionProposed(request.table_id, request.hand_no, request.choice, request.operator, request.reason)
+    if first.operator == request.operator:
+        raise Refused(
+            "SECOND_OPERATOR_REQUIRED", "you proposed this yourself: another operator must make the same call"
+        )
+    return HandResolved(
+        table=request.table_id,
+        hand_no=request.hand_no,
+        currency=currency,
+        choice=request.choice,
+        postings=settlement.postings,
+        rake=settlement.rake,
+        stacks=settlement.stacks,
+        operators=(first.operator, request.operator),
+        reason=_reasons(first, request),
+    )
+
+
+def _reasons(first: Written, request: Request) -> str:
+    return first.event.reason if first.event.reason == request.reason else f"{first.event.reason} / {request.reason}"

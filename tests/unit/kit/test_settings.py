@@ -1,0 +1,85 @@
+"""One port and environment scheme."""
+
+from pathlib import Path
+
+import pytest
+
+from stud_service import settings as module
+from stud_service.settings import PORTS, ServiceSettings, SettingsError, load_settings
+
+
+@pytest.fixture(autouse=True)
+def _no_environment(monkeypatch: pytest.MonkeyPatch):
+    import os
+
+    for name in list(os.environ):
+        if name.startswith("STUD_"):
+            monkeypatch.delenv(name)
+
+
+def test_defaults():
+    settings = load_settings("dealer")
+    assert settings.listen == "127.0.0.1:7102"
+    assert settings.redis_url == "redis://127.0.0.1:7100/0"
+    assert settings.keys_dir == Path("var/keys")
+    assert settings.currencies == ("EUR", "USD", "GBP", "CAD", "XTS")
+    assert (settings.allow_volatile, settings.allow_stacked_decks) == (False, False)
+    assert settings.build
+    assert sorted(PORTS.values()) == [7101, 7102, 7103, 7104]
+
+
+def test_the_environment(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("STUD_CURRENCIES", " XTS, EUR ,XTS")
+    monkeypatch.setenv("STUD_ALLOW_STACKED_DECKS", "0")
+    monkeypatch.setenv("STUD_ALLOW_VOLATILE", "1")
+    monkeypatch.setenv("STUD_LOG_LEVEL", "DEBUG")
+    monkeypatch.setenv("STUD_BUILD", "b-7")
+    settings = load_settings("table")
+    assert settings.currencies == ("XTS", "EUR")
+    assert (settings.allow_volatile, settings.allow_stacked_decks, settings.log_level) == (True, False, "debug")
+    assert settings.build == "b-7"
+
+
+def test_where_it_listens(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("STUD_LISTEN", "0.0.0.0:7001")
+    assert load_settings("table").listen == "0.0.0.0:7001"
+    monkeypatch.setenv("STUD_TABLE_LISTEN", "[::1]:7002")
+    assert load_settings("table").listen == "[::1]:7002"
+    assert load_settings("wallet").listen == "0.0.0.0:7001"
+    assert load_settings("table", ["--listen", "127.0.0.1:9"]).listen == "127.0.0.1:9"
+
+
+def test_the_flag_for_stacked_decks():
+    assert load_settings("dealer", ["--allow-stacked-decks"]).allow_stacked_decks
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("STUD_TABLE_LISTEN", "7101"),
+        ("STUD_TABLE_LISTEN", "host:70000"),
+        ("STUD_REDIS_URL", "localhost"),
+        ("STUD_CURRENCIES", ""),
+        ("STUD_CURRENCIES", "EURO"),
+        ("STUD_STOP_GRACE_MS", "-1"),
+        ("STUD_ALLOW_VOLATILE", "perhaps"),
+    ],
+)
+def test_what_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch, variable: str, value: str):
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(SettingsError, match=variable):
+        load_settings("table")
+
+
+def test_a_currency_list_may_be_given_as_such():
+    assert ServiceSettings(currencies=["EUR"]).currencies == ("EUR",)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="currencies"):
+        ServiceSettings(currencies=7)  # type: ignore[arg-type]
+
+
+def test_without_an_installed_package_the_build_is_dev(monkeypatch: pytest.MonkeyPatch):
+    def missing(_: str) -> str:
+        raise module.metadata.PackageNotFoundError
+
+    monkeypatch.setattr(module.metadata, "version", missing)
+    assert module.build_name() == "dev"

@@ -1,0 +1,122 @@
+"""Fields, callers, tasks."""
+
+import asyncio
+import contextlib
+
+import pytest
+import structlog
+
+from stud_eventlog.memory import MemoryEventLog
+from stud_service import kit as kit_module
+from stud_service.checks import require_request_id, require_text
+from stud_service.identity import Caller, caller, require, set_caller
+from stud_service.kit import Kit
+from stud_service.refusals import Refused
+from stud_service.settings import ServiceSettings
+
+
+def reason(work, *args) -> str:
+    with pytest.raises(Refused) as caught:
+        work(*args)
+    return caught.value.reason
+
+
+@pytest.mark.parametrize("bad", ["", "x" * 65, "a\x00b", "a\nb"])
+def test_a_request_id_has_1_to_64_printable_characters(bad):
+    assert reason(require_request_id, bad) == "REQUEST_ID_REQUIRED"
+    assert require_request_id("x" * 64) == "x" * 64
+
+
+@pytest.mark.parametrize("bad", ["", "   ", "x" * 11, "a\tb"])
+def test_a_text_is_printable_and_within_its_length(bad):
+    with pytest.raises(Refused) as caught:
+        require_text(bad, "name", 10)
+    assert (caught.value.reason, caught.value.metadata) == ("INVALID_FIELD", {"field": "name"})
+    assert require_text("späte Runde", "name", 64) == "späte Runde"
+
+
+async def test_outside_of_a_call_there_is_no_caller():
+    assert reason(caller) == "UNAUTHENTICATED"
+
+
+async def test_roles_are_asked_for():
+    set_caller(Caller("olga", frozenset({"operator"})))
+    assert require("cashier", "operator").account == "olga"
+    assert reason(require, "player") == "ROLE_NOT_ALLOWED"
+    assert (await asyncio.create_task(_who())) == "olga"
+
+
+async def _who() -> str:
+    return caller().account
+
+
+# The kit
+
+
+@pytest.fixture
+async def kit():
+    return Kit("table", ServiceSettings(build="b-1"), MemoryEventLog())
+
+
+async def test_a_kit_needs_little(kit: Kit):
+    assert kit.build == "b-1"
+    assert kit.keys_dir == kit.settings.keys_dir
+    assert len(kit.new_id()) == 16
+    assert kit.new_id() != kit.new_id()
+    assert kit.clock() > 1_700_000_000_000
+
+
+async def test_a_crash_is_noted_once_and_other_ends_are_none(kit: Kit):
+    async def crash(text: str) -> None:
+        raise RuntimeError(text)
+
+    fine = kit.spawn(asyncio.sleep(0), "fine")
+    long = kit.spawn(asyncio.sleep(60), "long")
+    await fine
+    long.cancel()
+    await asyncio.gather(long, return_exceptions=True)
+    assert not kit.tasks.crashed.is_set()
+    kit.spawn(crash("first"), "first")
+    await kit.tasks.crashed.wait()
+    kit.spawn(crash("second"), "second")
+    await asyncio.sleep(0.01)
+    assert str(kit.tasks.fault) == "first"
+
+
+async def test_cancel_all_waits_for_the_end(kit: Kit):
+    ended = []
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.01)
+            ended.append(True)
+
+    kit.spawn(work(), "work")
+    await asyncio.sleep(0)
+    await kit.tasks.cancel_all()
+    assert ended == [True]
+    assert not kit.tasks.running
+
+
+async def test_a_task_that_swallows_its_cancellation_is_cancelled_again(kit: Kit, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(kit_module, "CANCEL_WAIT_S", 0.02)
+
+    async def stubborn(times: int) -> None:
+        for _ in range(times):
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(60)
+        await asyncio.sleep(60)
+
+    kit.spawn(stubborn(1), "stubborn")
+    await asyncio.sleep(0)
+    await kit.tasks.cancel_all()
+    assert not kit.tasks.running
+    hopeless = kit.spawn(stubborn(3), "hopeless")
+    await asyncio.sleep(0)
+    with structlog.testing.capture_logs() as lines:
+        await kit.tasks.cancel_all()
+    assert [line["tasks"] for line in lines] == [["hopeless"]]
+    hopeless.cancel()
+    await asyncio.gather(hopeless, return_exceptions=True)

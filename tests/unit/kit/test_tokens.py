@@ -1,0 +1,133 @@
+"""Only a token that verifies names a caller."""
+
+import time
+from pathlib import Path
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from stud_service import tokens
+from stud_service.identity import Caller
+from stud_service.refusals import Refused
+from stud_service.tokens import KeyFileError, Verifier, load_private_key, load_public_key, mint
+from tests.support.kit import write_keys
+
+KEY = Ed25519PrivateKey.generate()
+RSA_KEY = rsa.generate_private_key(65537, 2048)
+
+
+@pytest.fixture
+def verifier() -> Verifier:
+    return Verifier(KEY.public_key())
+
+
+def reason(verifier: Verifier, token: str) -> str:
+    with pytest.raises(Refused) as caught:
+        verifier.caller_of(token)
+    return caught.value.reason
+
+
+def test_a_minted_token_names_its_subject_and_roles(verifier: Verifier):
+    assert verifier.caller_of(mint("alice", ["player"], 60, KEY)) == Caller("alice", frozenset({"player"}))
+
+
+def test_rsa_keys_work_as_well():
+    token = mint("alice", ["operator"], 60, RSA_KEY)
+    assert Verifier(RSA_KEY.public_key()).caller_of(token).roles == {"operator"}
+    assert reason(Verifier(KEY.public_key()), token) == "UNAUTHENTICATED"
+
+
+def claims(**changes: object) -> dict[str, object]:
+    now = int(time.time())
+    base = {"sub": "alice", "roles": ["player"], "iss": "stud", "aud": "stud", "exp": now + 60}
+    return {name: value for name, value in {**base, **changes}.items() if value is not None}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"iss": "other"}, {"aud": "other"}, {"exp": None}, {"sub": None}, {"iss": None}, {"aud": None}),
+        *({"sub": ""}, {"sub": "x" * 65}, {"sub": "a\nb"}, {"sub": 7}, {"exp": "soon"}, {"exp": [1]}),
+        *({"roles": "operator"}, {"roles": [1]}, {"nbf": int(time.time()) + 600}),
+    ],
+)
+def test_claims_that_do_not_hold(verifier: Verifier, changes):
+    token = (
+        jwt.encode(claims(**changes), KEY, algorithm="EdDSA") if "sub" not in changes else _encode(claims(**changes))
+    )
+    assert reason(verifier, token) == "UNAUTHENTICATED"
+
+
+def _encode(payload: dict[str, object]) -> str:
+    import json
+
+    return jwt.api_jws.encode(json.dumps(payload).encode(), KEY, algorithm="EdDSA")
+
+
+def test_roles_that_nobody_knows_count_for_nothing(verifier: Verifier):
+    token = jwt.encode(claims(roles=["player", "god"]), KEY, algorithm="EdDSA")
+    assert verifier.caller_of(token).roles == {"player"}
+    assert verifier.caller_of(jwt.encode(claims(roles=None), KEY, algorithm="EdDSA")).roles == frozenset()
+
+
+def test_a_clock_that_is_ahead_harms_nobody(verifier: Verifier):
+    assert verifier.caller_of(jwt.encode(claims(iat=int(time.time()) + 600), KEY, algorithm="EdDSA"))
+
+
+def test_the_algorithm_is_the_key_s_not_the_token_s(verifier: Verifier):
+    public = KEY.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
+    assert reason(verifier, jwt.encode(claims(), public, algorithm="HS256")) == "UNAUTHENTICATED"
+    assert reason(verifier, jwt.encode(claims(), "", algorithm="none")) == "UNAUTHENTICATED"
+    assert reason(verifier, mint("alice", ["player"], 60, Ed25519PrivateKey.generate())) == "UNAUTHENTICATED"
+
+
+def test_expiry_is_judged_at_every_use():
+    now = time.time()
+    verifier = Verifier(KEY.public_key(), clock_s=lambda: now)
+    token = mint("alice", ["player"], 60, KEY)
+    assert verifier.caller_of(token).account == "alice"
+    now += 61
+    assert reason(verifier, token) == "TOKEN_EXPIRED"
+    assert reason(verifier, token) == "TOKEN_EXPIRED"
+
+
+def test_not_more_tokens_are_remembered_than_allowed(verifier: Verifier, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tokens, "CACHED", 3)
+    made = [mint(f"p{n}", ["player"], 60, KEY) for n in range(5)]
+    assert [verifier.caller_of(token).account for token in made] == [f"p{n}" for n in range(5)]
+    assert len(verifier._known) == 3
+    assert verifier.caller_of(made[0]).account == "p0"
+
+
+# Keys
+
+
+def test_keys_are_found_in_the_directory_or_its_mount_for_tokens(tmp_path: Path):
+    write_keys(tmp_path / "a")
+    write_keys(tmp_path / "b" / "auth")
+    for place in ("a", "b"):
+        token = mint("alice", ["player"], 60, load_private_key(tmp_path / place))
+        assert Verifier(load_public_key(tmp_path / place)).caller_of(token).account == "alice"
+
+
+def test_missing_and_useless_keys_are_named(tmp_path: Path):
+    with pytest.raises(KeyFileError, match=r"jwt-private\.pem"):
+        load_private_key(tmp_path)
+    (tmp_path / "jwt-private.pem").write_text("nonsense")
+    (tmp_path / "jwt-public.pem").write_text("nonsense")
+    for load in (load_private_key, load_public_key):
+        with pytest.raises(KeyFileError, match="cannot be read"):
+            load(tmp_path)
+    key = ec.generate_private_key(ec.SECP256R1())
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    (tmp_path / "jwt-private.pem").write_bytes(private)
+    (tmp_path / "jwt-public.pem").write_bytes(public)
+    for load in (load_private_key, load_public_key):
+        with pytest.raises(KeyFileError, match="Ed25519"):
+            load(tmp_path)
