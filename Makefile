@@ -63,6 +63,7 @@ image-install: ## install the project as an image has it, into IMAGE_ENV
 .PHONY: proto
 proto: $(STAMP) ## regenerate libs/stud from protos/
 	@$(BIN)/python tools/generate_proto.py
+	@$(BIN)/python tools/generate_errors.py
 
 .PHONY: proto-baseline
 proto-baseline: $(STAMP) ## accept the contract as it is: later changes must not break it
@@ -93,6 +94,7 @@ check: $(STAMP) ## everything that can be said without running the code
 	@$(BIN)/buf breaking --against protos/baseline.binpb
 	@echo "== generated code"
 	@$(BIN)/python tools/generate_proto.py --check
+	@$(BIN)/python tools/generate_errors.py --check
 	@echo "check: all good"
 
 .PHONY: test

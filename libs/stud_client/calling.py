@@ -113,7 +113,7 @@ class CallingChannel:
 
 
 def _with_request_id(request: Message) -> tuple[Message, bool]:
-    """Returns the request, with a new id if it lacks one, and whether it has one. The caller's message stays as it is."""
+    """Returns the request, with a new id if it lacks one, and whether it can have one. The caller's stays as it is."""
     if "request_id" not in request.DESCRIPTOR.fields_by_name:
         return request, False
     if getattr(request, "request_id"):  # noqa: B009  (not every message has the field, as mypy would say)

@@ -6,6 +6,7 @@ changes a state or makes an event.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from stud_core.events import Option, Size, Verb
@@ -23,10 +24,6 @@ _COMPLETE: Final = Verb.COMPLETE
 _BET: Final = Verb.BET
 _RAISE: Final = Verb.RAISE
 _HIGH: Final = Size.HIGH
-
-_NO_SIZES: Final[tuple[Size | None, ...]] = (None,)
-_FOLD_NOW: Final = Option(_FOLD, 0, 0, None, False)
-_CHECK_NOW: Final = Option(_CHECK, 0, 0, None, False)
 
 
 def is_wager(verb: Verb) -> bool:
@@ -120,16 +117,13 @@ def wager_target(hand: Hand, config: TableConfig, size: Size | None) -> int:
     return hand.full_level + (config.big_bet if high else config.small_bet)
 
 
-def may_raise(state: Table, hand: Hand, seat: int) -> bool:
+def may_raise(state: Table, hand: Hand, ruleset: Ruleset, seat: int) -> bool:
     """Whether the seat may open, bet, complete or raise at all.
 
     Not when he has acted and nothing full has come since (B.8), when the cap is reached (P56, W18-W19), or when
     no opponent could put in more than the price (B.21).
     """
-    if hand.acted[seat]:
-        return False
-    ruleset = state.rules.ruleset
-    if hand.wagers >= cap(ruleset) and not hand.uncapped:
+    if hand.acted[seat] or (hand.wagers > ruleset.max_raises and not hand.uncapped):
         return False
     return can_be_answered(state, hand, seat)
 
@@ -169,32 +163,62 @@ def legal_options(state: Table, seat: int = 0) -> tuple[Option, ...]:
     Fold is always there, also where checking is free (W29, B.20), but not for the forced bring-in (B.3).
     """
     hand = state.running
-    seat = seat or hand.turn_seat
     config = state.rules
+    seat = seat or hand.turn_seat
     bet = hand.bet[seat]
     reach = bet + state.sittings[state.seats[seat]].stack
     level = hand.level
-    options: list[Option] = []
     if level == 0 and hand.street == 3:
-        if low_card(hand) != seat:
-            options.append(_FOLD_NOW)
-        post = min(config.bring_in, reach)
-        options.append(Option(_BRING_IN, post, post, None, post == reach))
-        level = config.bring_in  # opening must exceed it (B.4)
-    else:
-        options.append(Option(_FOLD, 0, bet, None, False) if bet else _FOLD_NOW)
-        if level > bet:
-            to = min(reach, level)
-            options.append(Option(_CALL, to - bet, to, None, to == reach))
-        else:
-            options.append(Option(_CHECK, 0, bet, None, False) if bet else _CHECK_NOW)
-    if reach > level and may_raise(state, hand, seat):
-        verb = wager_verb(hand, config)
-        sizes = _sizes(hand, config.ruleset, seat) if hand.pair_option else _NO_SIZES
-        for size in sizes:
-            to = wager_target(hand, config, size)
-            to = min(to, reach)
-            options.append(Option(verb, to - bet, to, size, to == reach))
+        return _opening_options(state, hand, seat, reach)
+    if reach <= level or not may_raise(state, hand, config.ruleset, seat):
+        return _passive_options(bet, level, min(reach, level + 1))
+    verb = wager_verb(hand, config)
+    if hand.pair_option:
+        wagers: tuple[Option, ...] = ()
+        for size in _sizes(hand, config.ruleset, seat):
+            target = wager_target(hand, config, size)
+            wagers += (_wager(bet, verb, target, size, min(reach, target + 1)),)
+        return _passive_options(bet, level, level + 1) + wagers
+    target = wager_target(hand, config, None)
+    return _plain_options(bet, level, verb, target, reach if reach <= target else target + 1)
+
+
+# The options of most turns are one of few combinations: those are made once and shared by all tables. ``reach`` is
+# what the player could put in at most, but never more than one unit beyond what matters, so that stacks do not
+# multiply the combinations.
+
+
+@lru_cache(maxsize=4096)
+def _passive_options(bet: int, level: int, reach: int) -> tuple[Option, ...]:
+    """Fold, and check or call."""
+    fold = Option(_FOLD, 0, bet, None, False)
+    if level <= bet:
+        return fold, Option(_CHECK, 0, bet, None, False)
+    to = min(level, reach)
+    return fold, Option(_CALL, to - bet, to, None, to == reach)
+
+
+@lru_cache(maxsize=4096)
+def _plain_options(bet: int, level: int, verb: Verb, target: int, reach: int) -> tuple[Option, ...]:
+    """Fold, check or call, and the one wager there is."""
+    return (*_passive_options(bet, level, min(reach, level + 1)), _wager(bet, verb, target, None, reach))
+
+
+def _wager(bet: int, verb: Verb, target: int, size: Size | None, reach: int) -> Option:
+    to = min(target, reach)
+    return Option(verb, to - bet, to, size, to == reach)
+
+
+def _opening_options(state: Table, hand: Hand, seat: int, reach: int) -> tuple[Option, ...]:
+    """Bring in or open for the lower limit; whoever is not the low card may fold too (P58, W8-W9; B.4)."""
+    config = state.rules
+    options: list[Option] = []
+    if low_card(hand) != seat:
+        options.append(Option(_FOLD, 0, 0, None, False))
+    post = min(config.bring_in, reach)
+    options.append(Option(_BRING_IN, post, post, None, post == reach))
+    if reach > config.bring_in and may_raise(state, hand, config.ruleset, seat):
+        options.append(_wager(0, _OPEN, config.small_bet, None, reach))
     return tuple(options)
 
 

@@ -5,7 +5,7 @@ Amounts are minor currency units. Lists are indexed by seat (1..8, index 0 unuse
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from stud_core.ruleset import OddUnits
@@ -77,7 +77,7 @@ def allot_rake(pots: Sequence[Pot], called: int, bps: int, cap: int | None) -> t
 
 
 def split(
-    amount: int, winners: Sequence[int], order: Sequence[int], odd: OddUnits, high_card: Sequence[int]
+    amount: int, winners: Sequence[int], order: Sequence[int], odd: OddUnits, high_card: Mapping[int, int]
 ) -> dict[int, int]:
     """Shares of a pot by seat, in deal order (P47, W24-W25).
 

@@ -55,14 +55,18 @@ def pot_winners(pot: Pot, ranks: Mapping[int, int]) -> tuple[int, ...]:
 
 
 def awards(
-    hand: Hand, ruleset: Ruleset, pots: Sequence[Pot], ranks: Mapping[int, int], down: Mapping[int, Sequence[int]]
+    hand: Hand,
+    ruleset: Ruleset,
+    pots: Sequence[Pot],
+    winners: Sequence[Sequence[int]],
+    down: Mapping[int, Sequence[int]],
 ) -> list[Award]:
     """Who is paid what, in the order of payment: last side pot first, main pot last, each split by itself (B.14)."""
     rakes = rake_of(hand, ruleset, pots)
-    high = [max((*hand.up[seat], *down.get(seat, ())), default=-1) for seat in range(9)]
+    high = {seat: max(*hand.up[seat], *cards) for seat, cards in down.items()}
     paid: list[Award] = []
     for number in reversed(range(len(pots))):
         pot, rake = pots[number], rakes[number]
-        shares = split(pot.amount - rake, pot_winners(pot, ranks), hand.order, ruleset.odd_units, high)
+        shares = split(pot.amount - rake, winners[number], hand.order, ruleset.odd_units, high)
         paid.append(Award(number, pot.amount, rake, shares))
     return paid

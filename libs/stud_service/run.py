@@ -148,34 +148,34 @@ class Process:
         pause_s = FIRST_WAIT_S
         while not self.stop_asked.is_set():
             try:
-                log = await RedisEventLog.connect(
-                    self.settings.redis_url,
-                    allow_volatile=self.settings.allow_volatile,
-                    client_name=f"stud-{self.name}",
-                    on_log_behind=_log_behind,
-                )
+                return await self._open_log()
             except LogUnavailable as why:
                 logger.warning("waiting_for_log", why=str(why))
-                await self._pause(pause_s)
-                pause_s = min(2 * pause_s, LONGEST_WAIT_S)
-                continue
-            except UnsafeServer as why:
-                raise CannotStart(
-                    f"{why}. Change the server's settings, or accept it with STUD_ALLOW_VOLATILE=1"
-                ) from None
-            except ValueError as why:
-                raise CannotStart(f"STUD_REDIS_URL: {type(why).__name__}, want redis://host:port/0") from None
-            try:
-                await log.require_initialised()
-            except NotInitialised as why:
-                await log.close()
-                raise CannotStart(f"{why}. Initialise a new log with `stud init`") from None
-            except LogUnavailable as why:
-                await log.close()
-                logger.warning("waiting_for_log", why=str(why))
-                continue
-            return log
+            await self._pause(pause_s)
+            pause_s = min(2 * pause_s, LONGEST_WAIT_S)
         return None
+
+    async def _open_log(self) -> EventLog:
+        """Raises LogUnavailable when it may come, CannotStart when waiting is no use."""
+        try:
+            log = await RedisEventLog.connect(
+                self.settings.redis_url,
+                allow_volatile=self.settings.allow_volatile,
+                client_name=f"stud-{self.name}",
+                on_log_behind=_log_behind,
+            )
+        except UnsafeServer as why:
+            raise CannotStart(f"{why}. Change its settings, or accept it with STUD_ALLOW_VOLATILE=1") from None
+        except ValueError as why:  # its text may quote the password
+            raise CannotStart(f"STUD_REDIS_URL: {type(why).__name__}, want redis://host:port/0") from None
+        try:
+            await log.require_initialised()
+        except EventLogError as why:
+            await log.close()
+            if isinstance(why, NotInitialised):
+                raise CannotStart(f"{why}. Initialise a new log with `stud init`") from None
+            raise
+        return log
 
     async def _pause(self, seconds: float) -> None:
         try:

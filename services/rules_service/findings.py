@@ -36,6 +36,8 @@ class Code(StrEnum):
     """An ante is not the table's, nor all the player had."""
     WRONG_ORDER = "WRONG_ORDER"
     """The turn went to the wrong player, or an event stands where the rules have no place for it."""
+    WRONG_ACTOR = "WRONG_ACTOR"
+    """An action that another account made than the one whose turn it was."""
     ILLEGAL_ACTION = "ILLEGAL_ACTION"
     """An action or amount that the rules do not allow in that position."""
     WRONG_OPTIONS = "WRONG_OPTIONS"

@@ -49,22 +49,25 @@ def check_present(stream: str, version: int, commit: StoredCommit) -> None:
         raise CannotVerify(Obstacle.MISSING_LOG, stream, version, f"the next one there is {commit.version}")
 
 
-def decode_range(commits: Sequence[StoredCommit], before: bytes | None, last_hash: bytes | None) -> list[Recorded]:
+def decode_range(
+    commits: Sequence[StoredCommit], before: bytes | None, last_hash: bytes | None
+) -> list[Recorded]:
     """Check the hash chain and decode.
 
     ``before`` is the head hash before the first commit and ``last_hash`` the one after the last, None where they are
-    not known. Raises Broken when the chain does, CannotVerify for what this build cannot read.
+    not known. Raises Broken when the chain does, CannotVerify for what this build cannot read: in this order, since
+    edited bytes may well be unreadable.
     """
-    recorded: list[Recorded] = []
+    hashes: list[bytes] = []
     for commit in commits:
         if before is not None and commit.prev_hash != before:
             # The fault is in the bytes before: they give another hash than the one this commit was built on.
             raise Broken(Code.CHAIN_BROKEN, commit.stream, max(commit.version - 1, 1))
         before = commit.hash
-        recorded.append(decode(commit, before))
+        hashes.append(before)
     if last_hash is not None and before != last_hash:
         raise Broken(Code.CHAIN_BROKEN, commits[-1].stream, commits[-1].version)
-    return recorded
+    return [decode(commit, head_hash) for commit, head_hash in zip(commits, hashes, strict=True)]
 
 
 def decode(commit: StoredCommit, head_hash: bytes) -> Recorded:

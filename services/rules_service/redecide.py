@@ -53,7 +53,7 @@ def _again(state: Table, commit: Recorded, open_cards: OpenCards) -> Table | Cod
     for command in commands_for(state, commit.events, commit.meta, open_cards):
         decided = step(state, command, ctx)
         if isinstance(decided, Rejection):
-            blame = _REFUSED.get(decided.reason, Code.NOT_DECIDED)
+            blame = _refused(state, commit, decided)
             continue
         events, after = decided
         if after.wants_showdown and after.hand is not None:
@@ -67,6 +67,17 @@ def _again(state: Table, commit: Recorded, open_cards: OpenCards) -> Table | Cod
             return after
         blame = _difference(events, recorded)
     return blame
+
+
+def _refused(state: Table, commit: Recorded, rejection: Rejection) -> Code:
+    """Name what was refused. A player's action is judged by who made it first, then by what it was."""
+    event = commit.events[0]
+    hand = state.hand
+    if isinstance(event, ev.ActionTaken) and hand is not None and event.seat == hand.turn_seat:
+        number = state.seats[event.seat]
+        if event.by is ev.By.PLAYER and state.sittings[number].account != commit.meta.actor:
+            return Code.WRONG_ACTOR
+    return _REFUSED.get(rejection.reason, Code.NOT_DECIDED)
 
 
 def _difference(decided: Sequence[ev.Event], recorded: Sequence[Any]) -> Code:

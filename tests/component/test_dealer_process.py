@@ -10,9 +10,9 @@ from typing import Any
 import grpc
 import pytest
 import redis.asyncio
-from google.rpc import error_details_pb2, status_pb2
 
 from stud.dealer.v1 import dealer_service_pb2 as pb
+from stud_client.errors import from_rpc
 from stud_core.deck_events import DeckAudited, DeckCardsDealt, DeckClosed, DeckCommitted
 from stud_eventlog import keys
 from stud_eventlog.redis_streams import RedisEventLog
@@ -178,18 +178,10 @@ async def test_no_key_no_dealer(setup: Setup):
 # Calls
 
 
-def reason_of(error: grpc.aio.AioRpcError) -> str:
-    details = dict(error.trailing_metadata() or ())["grpc-status-details-bin"]
-    info = error_details_pb2.ErrorInfo()
-    assert isinstance(details, bytes)
-    status_pb2.Status.FromString(details).details[0].Unpack(info)
-    return info.reason
-
-
 async def refused(call: Any, code: grpc.StatusCode, reason: str) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await call
-    assert (caught.value.code(), reason_of(caught.value)) == (code, reason)
+    assert (caught.value.code(), from_rpc(caught.value).reason) == (code, reason)
 
 
 async def test_the_calls_of_a_rehearsal(setup: Setup):
@@ -197,7 +189,7 @@ async def test_the_calls_of_a_rehearsal(setup: Setup):
     dealer, log = setup
     await dealer.start("--allow-stacked-decks")
     order = [*range(20, 53), *range(1, 20)]
-    request = pb.StackDeckRequest(table=T, hand_no=1, cards=order, request_id="r-1")  # type: ignore[arg-type]
+    request = pb.StackDeckRequest(table=T, hand_no=1, cards=order, request_id="r-1")
     operator, auditor = dealer.who("operator"), dealer.who("auditor", account="aud-1")
     tables = Tables(log)
     async with dealer.calling() as dealer_api:
@@ -206,7 +198,7 @@ async def test_the_calls_of_a_rehearsal(setup: Setup):
         await tables.open(T, "XTS", stacked=True)
         commitment = (await asked).commitment
         assert (await dealer_api.StackDeck(request, metadata=operator)).commitment == commitment
-        changed = pb.StackDeckRequest(table=T, hand_no=1, cards=order[::-1], request_id="r-1")  # type: ignore[arg-type]
+        changed = pb.StackDeckRequest(table=T, hand_no=1, cards=order[::-1], request_id="r-1")
         await refused(
             dealer_api.StackDeck(changed, metadata=operator), grpc.StatusCode.ALREADY_EXISTS, "REQUEST_ID_REUSED"
         )
@@ -257,15 +249,15 @@ async def every_value(url: str) -> list[bytes]:
     """All that the server holds, as bytes."""
     values: list[bytes] = []
     async with redis.asyncio.Redis.from_url(url) as client:
+        reads: dict[bytes, Any] = {
+            b"stream": client.xrange,
+            b"string": client.get,
+            b"hash": client.hgetall,
+            b"set": client.smembers,
+        }
         async for key in client.scan_iter():
-            dumped: Any = {
-                b"stream": client.xrange,
-                b"string": client.get,
-                b"hash": client.hgetall,
-                b"set": client.smembers,
-            }[await client.type(key)](key)
-            content = await dumped
-            values += flat(content)
+            kind: Any = await client.type(key)
+            values += flat(await reads[kind](key))
     return values
 
 
@@ -293,9 +285,8 @@ async def test_nothing_on_the_server_or_in_the_log_lines_is_a_secret(setup: Setu
     assert await dealer.end() == 0
     ring = dealer.ring
     secrets = [bytes(ring.key(name)) for name in ("dealer", "down", "referee")]
-    for event in await deck_events(log, T):
-        if isinstance(event, DeckCommitted):
-            secrets.append(open_seed(ring.key("dealer"), event.seed, T, event.hand_no, event.commitment))
+    committed = [event for event in await deck_events(log, T) if isinstance(event, DeckCommitted)]
+    secrets += [open_seed(ring.key("dealer"), event.seed, T, event.hand_no, event.commitment) for event in committed]
     values = await every_value(dealer.url)
     assert len(values) > 30
     cards = bytes(card - 1 for card in opened.cards)

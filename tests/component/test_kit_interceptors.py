@@ -7,7 +7,7 @@ from typing import Any
 import grpc
 import pytest
 import structlog
-from google.rpc import error_details_pb2, status_pb2
+from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from stud.common.v1 import seat_pb2
@@ -63,7 +63,7 @@ class Tables(rpc.TableServiceServicer):
         finally:
             self.cancelled.set()
 
-    async def Play(self, request_iterator, context):  # a coroutine that writes, messages and bytes
+    async def Play(self, request_iterator, context) -> None:  # type: ignore[override]  # a coroutine that writes, messages and bytes
         async for first in request_iterator:
             self.seen.append(first)
             break
@@ -76,7 +76,7 @@ class Tables(rpc.TableServiceServicer):
 
 @pytest.fixture
 async def tables():
-    return Tables()
+    return Tables()  # type: ignore[abstract]
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ async def test_a_generator_s_messages_are_streamed(channel):
 
 
 async def test_a_play_stream_takes_messages_and_writes_messages_or_bytes(channel, tables):
-    call = rpc.TableServiceStub(channel).Play(metadata=bearer("bob"))
+    call: Any = rpc.TableServiceStub(channel).Play(metadata=bearer("bob"))
     await call.write(pb.PlayRequest(subscribe=pb.Subscribe(table="t")))
     for turn, name in ((1, "message"), (0, "bytes")):
         await call.write(pb.PlayRequest(act=pb.ActRequest(turn_id=turn, request_id=name)))
@@ -173,7 +173,7 @@ async def test_an_answer_that_is_none_and_a_timeout_of_the_handler_s_own_are_fau
 
 
 async def test_a_fault_in_the_middle_of_a_stream_is_hidden_too(channel, tables):
-    call = rpc.TableServiceStub(channel).Watch(
+    call: Any = rpc.TableServiceStub(channel).Watch(
         pb.WatchRequest(subscribe=pb.Subscribe(table="fault")), metadata=bearer()
     )
     assert [(await call.read()).update.version for _ in range(3)] == [1, 2, 3]
@@ -270,7 +270,7 @@ async def test_health_needs_no_token_and_no_open_gate():
     servicer = health.aio.HealthServicer()
     async with serving(servicer, add=add) as house, grpc.aio.insecure_channel(house.address) as channel:
         house.closed = Refused("STOPPING", "stopping")
-        stub = health_pb2_grpc.HealthStub(channel)
+        stub: Any = health_pb2_grpc.HealthStub(channel)
         answer = await stub.Check(health_pb2.HealthCheckRequest())
         assert answer.status == health_pb2.HealthCheckResponse.SERVING
         watch = stub.Watch(health_pb2.HealthCheckRequest())

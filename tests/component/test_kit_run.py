@@ -141,7 +141,7 @@ def test_reflection_names_its_services(start, log_url):
     service = start(log_url)
     service.until_serving()
     with grpc.insecure_channel(service.address) as channel:
-        stub = reflection_pb2_grpc.ServerReflectionStub(channel)
+        stub: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
         asked = reflection_pb2.ServerReflectionRequest(list_services="")
         (answer,) = list(stub.ServerReflectionInfo(iter([asked])))
     names = {found.name for found in answer.list_services_response.service}
@@ -154,8 +154,8 @@ def test_reflection_names_its_services(start, log_url):
 
 def test_grpc_is_told_how_to_run_before_it_is_loaded(start, log_url):
     in_time, late = start(log_url), start(log_url, first="import grpc; ")
-    for service in (in_time, late):
-        service.until(lambda: "started" in service.events())
+    in_time.until(lambda: "started" in in_time.events())
+    late.until(lambda: "started" in late.events())
     assert "slow_grpc" not in in_time.events()
     assert "slow_grpc" in late.events()
     code = "import stud_service, os, sys; assert 'grpc' not in sys.modules; print(os.environ['GRPC_EXPERIMENTS'])"
@@ -364,7 +364,8 @@ async def test_watchers_of_its_health_hear_of_the_end(start, log_url_async):
     service = start(log_url_async)
     await asyncio.to_thread(service.until_serving)
     async with grpc.aio.insecure_channel(service.address) as channel:
-        watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
+        stub: Any = health_pb2_grpc.HealthStub(channel)
+        watch = stub.Watch(health_pb2.HealthCheckRequest())
         assert (await watch.read()).status == health_pb2.HealthCheckResponse.SERVING
         service.process.send_signal(signal.SIGTERM)
         assert (await watch.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING

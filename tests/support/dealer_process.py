@@ -27,7 +27,7 @@ async def until(what: Callable[[], Awaitable[Any]], why: str) -> Any:
     """Ask until the answer is true; returns it."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(PATIENCE_S):
-            while not (answer := await what()):
+            while not (answer := await what()):  # noqa: ASYNC110  (another process cannot tell us)
                 await asyncio.sleep(0.01)
             return answer
     raise AssertionError(f"it did not come about: {why}")

@@ -15,6 +15,7 @@ from stud_eventlog.types import Append, FeedEntry, FeedItem
 from stud_service.feeds import FeedReader, Poison
 from stud_service.kit import Kit
 from stud_service.settings import ServiceSettings
+from tests.support.kit import until
 
 SERVICE = "dealer"
 
@@ -73,9 +74,10 @@ class Echo:
             return -1
 
     async def until(self, table: str, number: int, timeout_s: float = 15) -> None:
-        async with asyncio.timeout(timeout_s):
-            while await self._echoed_if_told(table) < number:
-                await asyncio.sleep(0.01)
+        async def enough() -> bool:
+            return await self._echoed_if_told(table) >= number
+
+        await until(enough, timeout_s)
         assert await self._echoed_if_told(table) == number
 
 

@@ -1,9 +1,10 @@
 """Real servers for tests of the kit and the client: a table service of a few lines behind the kit's interceptor."""
 
+import asyncio
 import io
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,6 +52,16 @@ def logged(service: str = "table", level: str = "info") -> Iterator[Callable[[],
     finally:
         structlog.reset_defaults()
         root.handlers[:], root.level = before
+
+
+async def until(what: Callable[[], bool | Awaitable[bool]], timeout_s: float = 15) -> None:
+    """Waits until something is so, for what tells nobody when it changes."""
+    async with asyncio.timeout(timeout_s):
+        while True:
+            found = what()
+            if found if isinstance(found, bool) else await found:
+                return
+            await asyncio.sleep(0.005)
 
 
 @dataclass

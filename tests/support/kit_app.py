@@ -35,7 +35,7 @@ class SmallApp:
         if FAULT == "no key":
             raise ValueError("down.key: want 32 bytes")
         self.kit = kit
-        self.servicer = Tables()
+        self.servicer = Tables()  # type: ignore[abstract]
 
     async def start(self) -> None:
         if FAULT == "start":

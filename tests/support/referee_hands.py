@@ -48,12 +48,12 @@ def knobs(rules: Ruleset, **changes: object) -> Ruleset:
     return msgspec.structs.replace(rules, **changes)
 
 
-def config_of(rules: Ruleset = PLAYNOW, table_id: str = "t-1", **changes: Any) -> TableConfig:
+def config_of(rules: Ruleset = PLAYNOW, table_id: str = "t-1", *, ante: int = 50, **changes: Any) -> TableConfig:
     """A table of 5/10 at which anybody may sit down with any stack."""
     rules = knobs(rules, min_buy_in=BuyInLimit(amount=1), max_buy_in=None)
     bring_in = 200 if rules.name == PLAYNOW.name else None
     return table_config(
-        rules, table_id=table_id, name="Referee", currency="XTS", small_bet=500, big_bet=1000, ante=50,
+        rules, table_id=table_id, name="Referee", currency="XTS", small_bet=500, big_bet=1000, ante=ante,
         bring_in=bring_in, **changes,
     )  # fmt: skip
 

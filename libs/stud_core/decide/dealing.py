@@ -71,12 +71,14 @@ def _mismatch(hand: Hand, deal: ev.DealRequested, command: cmd.RecordCards) -> s
     cards = [card.card for card in command.up]
     if command.community is not None:
         cards.append(command.community)
-    if cards and not 0 <= min(cards) <= max(cards) < DECK_SIZE:
-        return "there is no such card"
-    cards += chain.from_iterable(hand.up)
-    if len(set(cards)) != len(cards):
-        return "a card lies on the table already"
-    positions = [box.pos for box in chain(command.down, *hand.down)]
-    if len(set(positions)) != len(positions):
-        return "a down card comes from a position that was dealt before"
+    if cards:
+        if not 0 <= min(cards) <= max(cards) < DECK_SIZE:
+            return "there is no such card"
+        cards += chain.from_iterable(hand.up)
+        if len(set(cards)) != len(cards):
+            return "a card lies on the table already"
+    if command.down:
+        positions = [box.pos for box in chain(command.down, *hand.down)]
+        if len(set(positions)) != len(positions):
+            return "a down card comes from a position that was dealt before"
     return ""

@@ -27,7 +27,8 @@ def showdown(state: Table, command: cmd.Showdown, ctx: Context) -> Answer:
     down = command.cards
     pots = hand.pots
     ranks = {seat: rank_hand(hand, seat, cards) for seat, cards in down.items()}
-    must_show = {seat for pot in pots if len(pot.eligible) > 1 for seat in pot_winners(pot, ranks)}
+    winners = [pot_winners(pot, ranks) for pot in pots]
+    must_show = {s for pot, won in zip(pots, winners, strict=True) if len(pot.eligible) > 1 for s in won}
     order = showing_order(hand, pots)
     must_show.add(order[0])  # the last to bet, or the first to show: P43 before P44
     for seat in order:
@@ -38,7 +39,7 @@ def showdown(state: Table, command: cmd.Showdown, ctx: Context) -> Answer:
             draft.emit(ev.HandMucked(seat))
         else:
             _prompt(draft, seat, ev.PromptKind.LOSER)
-    for award in awards(hand, state.rules.ruleset, pots, ranks, down):
+    for award in awards(hand, state.rules.ruleset, pots, winners, down):
         _pay(draft, award)
     if not hand.prompts:
         end_hand(draft)

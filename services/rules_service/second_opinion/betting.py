@@ -100,7 +100,8 @@ class Round:
         if reach > at_least and self._may_raise(stacks, seat):
             for size in self._sizes(seat):
                 to = min(self._target(size), reach)
-                found[self._verb(), to, size] = self._is_full(to, size)
+                if to > self.price:  # a short all-in by the higher limit may have passed the lower one's target
+                    found[self._verb(), to, size] = self._is_full(to, size)
         return found
 
     def _may_raise(self, stacks: Sequence[int], seat: int) -> bool:

@@ -58,7 +58,7 @@ class Dealer(dealer_rpc.DealerServiceServicer):
 
 @pytest.fixture
 async def tables():
-    return Tables()
+    return Tables()  # type: ignore[abstract]
 
 
 @pytest.fixture
@@ -139,10 +139,12 @@ async def test_other_refusals_are_final(client, tables, reason):
 
 
 async def test_a_write_without_an_id_is_never_repeated():
-    dealer = Dealer()
-    async with serving(dealer, add=dealer_rpc.add_DealerServiceServicer_to_server) as house:
-        async with StudClient(Endpoints(dealer=house.address), token()) as client:
-            await refused(client.dealer.AuditDeck(dealer_pb.AuditDeckRequest(table="t", hand_no=1)))
+    dealer = Dealer()  # type: ignore[abstract]
+    async with (
+        serving(dealer, add=dealer_rpc.add_DealerServiceServicer_to_server) as house,
+        StudClient(Endpoints(dealer=house.address), token()) as client,
+    ):
+        await refused(client.dealer.AuditDeck(dealer_pb.AuditDeckRequest(table="t", hand_no=1)))
     assert dealer.audits == 1
 
 

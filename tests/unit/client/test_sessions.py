@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-from contextlib import asynccontextmanager
 
 import grpc
 import pytest
@@ -13,7 +12,7 @@ from stud.table.v1 import table_service_pb2_grpc as rpc
 from stud_client import Endpoints, StudClient, StudError, following
 from stud_service.embedded import free_port
 from stud_service.refusals import Refused
-from tests.support.kit import House, serving, token
+from tests.support.kit import House, serving, token, until
 
 
 def hash_at(version: int) -> bytes:
@@ -46,18 +45,14 @@ class Table(rpc.TableServiceServicer):
     async def break_streams(self, how: Refused | None = None) -> None:
         self.cut_with = how
         self.cut.set()
-        while self.open_streams:
-            await asyncio.sleep(0.005)
+        await until(lambda: not self.open_streams)
         self.cut.clear()
 
-    async def Watch(self, request, context):
+    async def Watch(self, request, context) -> None:  # type: ignore[override]
         await self._follow(request.subscribe, lambda update: context.write(pb.WatchResponse(update=update)))
 
-    async def Play(self, request_iterator, context):
-        async for first in request_iterator:
-            break
-        else:
-            raise Refused("INVALID_FIELD", "subscribe first")
+    async def Play(self, request_iterator, context) -> None:  # type: ignore[override]
+        first = await anext(aiter(request_iterator))
         listening = asyncio.create_task(self._listen(request_iterator, context))
         try:
             await self._follow(first.subscribe, lambda update: context.write(pb.PlayResponse(update=update)))
@@ -65,7 +60,7 @@ class Table(rpc.TableServiceServicer):
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
 
-    async def _follow(self, subscribe, send):
+    async def _follow(self, subscribe, send) -> None:
         self.subscribed.append(subscribe)
         self.open_streams += 1
         try:
@@ -90,8 +85,7 @@ class Table(rpc.TableServiceServicer):
 
     async def _until_moved_or_cut(self) -> None:
         version = self.version
-        while version == self.version and not self.cut.is_set():
-            await asyncio.sleep(0.005)
+        await until(lambda: version != self.version or self.cut.is_set())
 
     def _update(self, version: int, *, reset: bool = False) -> pb.TableUpdate:
         return pb.TableUpdate(table="t", version=version, head_hash=hash_at(version), reset=reset)
@@ -118,7 +112,7 @@ class Table(rpc.TableServiceServicer):
 
 @pytest.fixture
 async def table():
-    return Table()
+    return Table()  # type: ignore[abstract]
 
 
 @pytest.fixture
@@ -131,19 +125,10 @@ async def house(table):
 async def client(house: House):
     async with StudClient(Endpoints(table=house.address), token(), give_up_s=5) as made:
         yield made
-    # Whatever a test did, no stream may be left at the server.
-    assert await gone(house)
-
-
-async def gone(house: House) -> bool:
-    await asyncio.sleep(0)
-    return True
 
 
 async def nobody_left(table: Table) -> None:
-    async with asyncio.timeout(5):
-        while table.open_streams:
-            await asyncio.sleep(0.005)
+    await until(lambda: not table.open_streams)
 
 
 async def versions(updates, count: int) -> list[int]:
@@ -254,11 +239,11 @@ async def test_an_answer_is_not_taken_for_a_broken_stream(client, table, reason)
 
 
 async def test_it_gives_up_in_the_end():
-    async with StudClient(Endpoints(table=f"127.0.0.1:{free_port()}"), token(), give_up_s=0.2) as client:
-        async with client.watch("t") as updates:
-            with pytest.raises(StudError) as caught:
-                await anext(updates)
-            assert caught.value.code is grpc.StatusCode.UNAVAILABLE
+    nowhere = Endpoints(table=f"127.0.0.1:{free_port()}")
+    async with StudClient(nowhere, token(), give_up_s=0.2) as client, client.watch("t") as updates:
+        with pytest.raises(StudError) as caught:
+            await anext(updates)
+        assert caught.value.code is grpc.StatusCode.UNAVAILABLE
 
 
 async def test_a_stream_that_the_server_ends_properly_is_over(client):
@@ -278,8 +263,7 @@ async def test_who_takes_nothing_loses_the_oldest_and_keeps_the_last(client, tab
     async with client.watch("t") as updates:
         await versions(updates, 1)
         await table.move(20)
-        while updates.last.version < 23:
-            await asyncio.sleep(0.005)
+        await until(lambda: updates.last.version == 23)
         assert updates.dropped == 15
         assert await versions(updates, 5) == [19, 20, 21, 22, 23]
 
@@ -354,8 +338,7 @@ async def test_what_was_unanswered_when_the_stream_broke_is_sent_again_with_its_
     async with client.play("t") as session:
         await versions(session, 1)
         asked = [asyncio.ensure_future(session.sit_out()), asyncio.ensure_future(session.add_chips(5))]
-        while len(table.commands) < 2:
-            await asyncio.sleep(0.005)
+        await until(lambda: len(table.commands) == 2)
         await table.break_streams()
         first, second = await asyncio.gather(*asked)
         assert (first.version, second.version) == (4, 5)
@@ -388,8 +371,7 @@ async def test_a_cancelled_command_does_not_end_the_session(client, table):
     async with client.play("t") as session:
         await versions(session, 1)
         asked = asyncio.ensure_future(session.sit_out())
-        while not table.commands:
-            await asyncio.sleep(0.005)
+        await until(lambda: bool(table.commands))
         asked.cancel()
         await asyncio.gather(asked, return_exceptions=True)
         await session.sit_in()
@@ -413,8 +395,7 @@ async def test_outside_of_a_session_there_are_no_commands(client, table):
     table.swallow = {"sit_out"}
     async with session:
         asked = asyncio.ensure_future(session.sit_out())
-        while not table.commands:
-            await asyncio.sleep(0.005)
+        await until(lambda: bool(table.commands))
     with pytest.raises(StudError) as caught:
         await asked
     assert caught.value.reason == "STOPPING"
@@ -424,8 +405,7 @@ async def test_a_final_answer_of_the_stream_is_that_of_its_commands(client, tabl
     table.swallow = {"sit_out"}
     async with client.play("t") as session:
         asked = asyncio.ensure_future(session.sit_out())
-        while not table.commands:
-            await asyncio.sleep(0.005)
+        await until(lambda: bool(table.commands))
         await table.break_streams(Refused("TOKEN_EXPIRED", "no"))
         with pytest.raises(StudError) as caught:
             await asked
@@ -442,14 +422,9 @@ async def test_a_result_that_nobody_waits_for_is_ignored(client, table):
 
 
 async def test_a_hundred_sessions_leave_nothing_behind(client, table):
-    @asynccontextmanager
-    async def seat():
+    async def sit() -> None:
         async with client.play("t") as session:
             await anext(session)
-            yield session
-
-    async def sit() -> None:
-        async with seat() as session:
             await session.sit_out()
 
     await asyncio.gather(*(sit() for _ in range(100)))

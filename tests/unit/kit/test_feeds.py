@@ -17,6 +17,7 @@ from stud_service.patience import Poison
 from stud_service.refusals import Refused
 from stud_wire.codec import UnknownEventError
 from tests.support.echo import SERVICE, Echo, count, feed_of, key, parse, reader_for
+from tests.support.kit import until
 
 # Two tables of one shard, so that they share a feed, and one of another.
 T1 = "t-1"
@@ -59,21 +60,17 @@ async def running(reader: FeedReader) -> AsyncIterator[FeedReader]:
             await task
 
 
-async def eventually(what: Callable[[], bool], timeout_s: float = 10) -> None:
-    async with asyncio.timeout(timeout_s):
-        while not what():
-            await asyncio.sleep(0.005)
-
-
 async def cursor(log: MemoryEventLog, table: str) -> str:
     return (await log.load_cursors(SERVICE, [feed_of(table)]))[feed_of(table)]
 
 
 async def saved(log: MemoryEventLog, table: str) -> None:
     """Waits until the cursor stands at the feed's end."""
-    async with asyncio.timeout(10):
-        while await cursor(log, table) != await log.last_id(feed_of(table)):
-            await asyncio.sleep(0.005)
+
+    async def at_the_end() -> bool:
+        return await cursor(log, table) == await log.last_id(feed_of(table))
+
+    await until(at_the_end)
 
 
 def at(table: str, number: int, fault: Exception) -> Callable[[str, int], None]:
@@ -190,7 +187,7 @@ async def test_a_stop_saves_what_is_done(log, echo):
     reader = reader_for(echo, TABLES)
     reader._save_on = _never  # type: ignore[method-assign]
     async with running(reader):
-        await eventually(lambda: reader.caught_up_to(feed_of(T1)) != "0-0")
+        await until(lambda: reader.caught_up_to(feed_of(T1)) != "0-0")
     assert await cursor(log, T1) == await log.last_id(feed_of(T1))
 
 
@@ -253,7 +250,7 @@ async def test_a_retry_replays_in_order_before_anything_new(log):
         await log.request_retry(SERVICE, SHARD, T1)
         await count(log, T1, 6)
         await echo.until(T1, 6)
-        await eventually(lambda: not reader.parked)
+        await until(lambda: not reader.parked)
     assert reader.counts.replayed >= 3
     assert await log.dead_list() == []
     assert await log.retry_requests(SERVICE, SHARD) == set()
@@ -269,8 +266,11 @@ async def test_a_retry_that_fails_again_keeps_the_rest_parked(log):
         echo.fault = at(T1, 3, Poison("still no"))
         await log.request_retry(SERVICE, SHARD, T1)
         await echo.until(T1, 2)
-        while await log.retry_requests(SERVICE, SHARD):
-            await asyncio.sleep(0.005)
+
+        async def answered() -> bool:
+            return not await log.retry_requests(SERVICE, SHARD)
+
+        await until(answered)
         assert reader.parked == {T1}
     assert [parse(letter.entry)[1] for letter in await log.dead_list(SERVICE)] == [3, 4]
 
@@ -308,7 +308,7 @@ async def test_a_line_that_was_dropped_from_outside_is_let_in_again(log):
         await saved(log, T1)
         echo.fault = None
         await log.dead_discard(SERVICE, SHARD, T1)
-        await eventually(lambda: not reader.parked)
+        await until(lambda: not reader.parked)
         await count(log, T1, 2)
         await saved(log, T1)
     assert echo.handled[-1] == (T1, 2)  # which the echo finds poisonous, since it lacks 1
@@ -348,7 +348,7 @@ async def test_an_unknown_event_stalls_its_feed_until_it_is_known(log):
     with structlog.testing.capture_logs() as lines:
         async with running(reader_for(echo, TABLES)) as reader:
             await echo.until(T3, 3)
-            await eventually(lambda: reader.counts.stalls > 2)
+            await until(lambda: reader.counts.stalls > 2)
             assert await echo.echoed(T1) == 1
             assert reader.parked == frozenset()
             assert await log.dead_list() == []
@@ -359,7 +359,7 @@ async def test_an_unknown_event_stalls_its_feed_until_it_is_known(log):
             await saved(log, T1)
             assert reader.stalled == frozenset()
     assert stands != await log.last_id(feed_of(T1))
-    assert [line["log_level"] for line in lines if line["event"] == "feed_stalls"][0] == "critical"
+    assert {line["log_level"] for line in lines if line["event"] == "feed_stalls"} == {"critical"}
 
 
 async def test_an_unknown_event_seen_by_the_key_stalls_too(log, monkeypatch):
@@ -374,7 +374,7 @@ async def test_an_unknown_event_seen_by_the_key_stalls_too(log, monkeypatch):
     echo = Echo(log)
     await count(log, T1, 3)
     async with running(reader_for(echo, [T1])) as reader:
-        await eventually(lambda: reader.counts.stalls > 0)
+        await until(lambda: reader.counts.stalls > 0)
         assert reader.stalled == {feed_of(T1)}
         assert await echo.echoed(T1) == 1
         known = True
@@ -393,7 +393,7 @@ async def test_a_message_of_nobody_s_stalls_rather_than_being_lost(log, store):
 
     reader = FeedReader(Kit("table", ServiceSettings(), log), "table", [feed], echo.handle, key, block_ms=20)
     async with running(reader):
-        await eventually(lambda: reader.counts.stalls > 0)
+        await until(lambda: reader.counts.stalls > 0)
         assert reader.stalled == {feed}
         assert await log.dead_list() == []
 
@@ -456,7 +456,7 @@ async def test_a_stop_while_the_log_is_away_does_not_hang(log, echo, store):
     reader = reader_for(echo, TABLES)
     reader._save_on = _never  # type: ignore[method-assign]
     async with running(reader):
-        await eventually(lambda: reader.caught_up_to(feed_of(T1)) != "0-0")
+        await until(lambda: reader.caught_up_to(feed_of(T1)) != "0-0")
         store.stop()
 
 
@@ -471,7 +471,7 @@ async def test_a_feed_that_went_back_is_read_again_from_its_start(log, echo, sto
             store.stop()
             store.restore(before)
             store.start()
-            await eventually(lambda: any(line["event"] == "cursor_ahead" for line in lines))
+            await until(lambda: any(line["event"] == "cursor_ahead" for line in lines))
         assert reader.caught_up_to(feed_of(T1)) in {"0-0", await log.last_id(feed_of(T1))}
 
 
@@ -492,9 +492,11 @@ async def test_the_feeds_it_writes_are_trimmed_below_their_readers(log, echo):
     async with running(reader_for(echo, TABLES, trim_readers=readers, trim_every_s=0.02)):
         await echo.until(T1, 5)
         await saved(log, T1)
-        async with asyncio.timeout(5):
-            while len(await log.read_feeds({feed_of(T1): "0-0"}, block_ms=0)) != 1:
-                await asyncio.sleep(0.01)
+
+        async def trimmed() -> bool:
+            return len(await log.read_feeds({feed_of(T1): "0-0"}, block_ms=0)) == 1
+
+        await until(trimmed)
 
 
 async def test_only_feeds_of_a_shard_can_be_read(log, echo):

@@ -25,16 +25,20 @@ def test_a_line_has_what_is_bound_and_who_said_it():
         logger.debug("too low to be told")
     first, second = lines()
     assert first == first | {
-        **{"event": "settled", "level": "info", "service": "wallet", "table": "t-1", "hand": 7, "version": 12},
+        "event": "settled",
+        "level": "info",
+        "service": "wallet",
+        "table": "t-1",
+        "hand": 7,
+        "version": 12,
     }
     assert first["timestamp"].endswith("Z")
     assert "table" not in second
 
 
 def test_libraries_speak_json_too():
-    with logged() as lines:
-        with bound(table="t-1"):
-            logging.getLogger("stud_eventlog.writing").warning("lost %d of %s", 3, "x")
+    with logged() as lines, bound(table="t-1"):
+        logging.getLogger("stud_eventlog.writing").warning("lost %d of %s", 3, "x")
     (line,) = lines()
     assert line == line | {"event": "lost 3 of x", "logger": "stud_eventlog.writing", "table": "t-1"}
 

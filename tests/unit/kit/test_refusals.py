@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from google.rpc import error_details_pb2, status_pb2
+from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
 
 from stud.errors.v1 import reasons_pb2
 from stud_core.events import Option, Size, Verb

@@ -1,5 +1,6 @@
 """One port and environment scheme."""
 
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,7 @@ def test_a_currency_list_may_be_given_as_such():
 
 def test_without_an_installed_package_the_build_is_dev(monkeypatch: pytest.MonkeyPatch):
     def missing(_: str) -> str:
-        raise module.metadata.PackageNotFoundError
+        raise metadata.PackageNotFoundError
 
-    monkeypatch.setattr(module.metadata, "version", missing)
+    monkeypatch.setattr(metadata, "version", missing)
     assert module.build_name() == "dev"

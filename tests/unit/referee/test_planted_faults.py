@@ -1,0 +1,650 @@
+"""Every way to cheat or to err that can be planted in a log is disputed, under its own code, and nothing is paid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from stud_core import commands as cmd
+from stud_core import events as ev
+from stud_core.cards import parse_cards
+from stud_core.commands import Context
+from stud_core.decide import decide
+from stud_core.deck_events import DeckCardsDealt, DeckCommitted, DeckSealed, HandOutcome
+from stud_core.presets import PLAYNOW, WILLIAM_HILL
+from stud_core.ruleset import DealOrigin
+from stud_core.verdict_events import HandDisputed
+from stud_service.sealing import seal_seed
+from tests.support.referee_court import Court, change_first, codes, moved, with_fields
+from tests.support.referee_hands import REFEREE_KEY, config_of, knobs
+
+CALLS = {ev.Verb.FOLD: 0, ev.Verb.CHECK: 9, ev.Verb.CALL: 9, ev.Verb.BRING_IN: 9, ev.Verb.BET: 0, ev.Verb.RAISE: 0,
+         ev.Verb.COMPLETE: 0, ev.Verb.OPEN: 0}  # fmt: skip
+"""Everybody stays in, nobody bets: a showdown with one pot."""
+
+
+@pytest.fixture
+async def court() -> Court:
+    court = Court()
+    await court.open()
+    await court.hand()
+    return court
+
+
+async def passive(court: Court) -> HandDisputed:
+    """Play a hand to its showdown, which is disputed."""
+    await court.rig.start()
+    await court.rig.play_out(weights=CALLS)
+    verdict = await court.hear()
+    assert isinstance(verdict, HandDisputed), verdict
+    return verdict
+
+
+def steal(events: list[Any], amount: int) -> list[Any]:
+    """Move chips of the first pot from its winner to another player; the result adds up."""
+    at = next(n for n, event in enumerate(events) if isinstance(event, ev.PotAwarded))
+    pot = events[at]
+    share = pot.shares[0]
+    end = next(event for event in events if isinstance(event, ev.HandEnded))
+    thief = next(entry.seat for entry in end.stacks if entry.seat not in {s.seat for s in pot.shares})
+    had = next(entry.stack for entry in end.stacks if entry.seat == thief)
+    shares = (
+        ev.Share(share.seat, share.amount - amount, share.stack - amount),
+        *pot.shares[1:],
+        ev.Share(thief, amount, had + amount),
+    )
+    forged = list(events)
+    forged[at] = msgspec.structs.replace(pot, shares=shares)
+    forged[events.index(end)] = moved(end, share.seat, thief, amount)
+    return forged
+
+
+# --- figures ---------------------------------------------------------------------------------------------------------
+
+
+async def test_a_wrong_award(court: Court):
+    court.rig.forge_table = lambda _, events: (
+        steal(events, 150) if any(isinstance(e, ev.PotAwarded) for e in events) else events
+    )
+    verdict = await passive(court)
+    assert {"WRONG_AWARD", "WRONG_STACK", "WRONG_DELTA"} <= codes(verdict)
+    assert verdict.referee_has_figures
+    assert verdict.referee_postings != verdict.table_postings
+    assert sum(delta.delta for delta in verdict.referee_postings) == 0
+    assert sum(delta.delta for delta in verdict.table_postings) == 0
+
+
+@pytest.mark.parametrize("rules", [PLAYNOW, WILLIAM_HILL], ids=lambda rules: rules.name)
+async def test_a_wrong_odd_unit(rules: Any):
+    """Two broadways share a pot of 1005 units: the odd one belongs to the first from the left."""
+    court = Court(config_of(knobs(rules, burns=False, deal_origin=DealOrigin.FIXED), stacked=True, ante=35))
+    await court.open()
+    await court.rig.stack(tie_deck(court.rig.config.ruleset.name))
+
+    def forge(_: int, events: list[Any]) -> list[Any]:
+        pots = [event for event in events if isinstance(event, ev.PotAwarded)]
+        if not pots:
+            return events
+        first, second = pots[0].shares
+        assert first.amount == second.amount + 1
+        shares = (
+            ev.Share(first.seat, first.amount - 1, first.stack - 1),
+            ev.Share(second.seat, second.amount + 1, second.stack + 1),
+        )
+        at = events.index(pots[0])
+        forged = [*events[:at], msgspec.structs.replace(pots[0], shares=shares), *events[at + 1 :]]
+        return [moved(e, first.seat, second.seat, 1) if isinstance(e, ev.HandEnded) else e for e in forged]
+
+    court.rig.forge_table = forge
+    verdict = await passive(court)
+    assert "WRONG_AWARD" in codes(verdict)
+    assert verdict.referee_has_figures
+
+
+def tie_deck(ruleset: str) -> list[int]:
+    """Three players, no burns: the first two dealt make the same straight, the third nothing."""
+    hands = {
+        1: parse_cards("Ac Kd Qh Js Th 2c 3d"),
+        2: parse_cards("Ad Kh Qs Jc Td 2h 3s"),
+        3: parse_cards("4c 6d 7c 8h 2d 9s 4h"),
+    }
+    order = [1, 2, 3]
+    streets = [[0], [1], [2], [3], [4], [5], [6]]
+    deck = [hands[seat][at] for street in streets for at in street for seat in order]
+    return deck + [card for card in range(52) if card not in deck]
+
+
+async def test_a_wrong_rake():
+    court = Court(config_of(knobs(PLAYNOW, rake_bps=500)))
+    await court.open()
+
+    def forge(_: int, events: list[Any]) -> list[Any]:
+        forged = []
+        for event in events:
+            if isinstance(event, ev.PotAwarded):
+                share = event.shares[0]
+                less = (ev.Share(share.seat, share.amount - 5, share.stack - 5), *event.shares[1:])
+                event = msgspec.structs.replace(event, rake=event.rake + 5, shares=less)  # noqa: PLW2901
+                winner = share.seat
+            elif isinstance(event, ev.HandEnded):
+                event = msgspec.structs.replace(moved(event, winner, 0, 5), rake=event.rake + 5)  # noqa: PLW2901
+            forged.append(event)
+        return forged
+
+    def moved(event: ev.HandEnded, seat: int, _to: int, amount: int) -> ev.HandEnded:
+        stacks = tuple([ev.SeatStack(s.seat, s.sitting_no, s.stack - amount * (s.seat == seat)) for s in event.stacks])
+        loser = next(s.sitting_no for s in event.stacks if s.seat == seat)
+        deltas = tuple([ev.Delta(d.sitting_no, d.account, d.delta - amount * (d.sitting_no == loser)) for d in event.deltas])
+        return msgspec.structs.replace(event, stacks=stacks, deltas=deltas)
+
+    court.rig.forge_table = forge
+    verdict = await passive(court)
+    assert "WRONG_RAKE" in codes(verdict)
+    assert verdict.referee_has_figures
+    assert verdict.referee_rake == verdict.table_rake - 5
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "code"),
+    [
+        (ev.PotAwarded, {"amount": lambda e: e.amount + 1}, "WRONG_POT"),
+        (ev.PotAwarded, {"pot_no": 1}, "WRONG_POT"),
+        (ev.HandEnded, {"rake": 1}, "NOT_CONSERVED"),
+        (ev.HandEnded, {"stacks": lambda e: e.stacks[:-1]}, "WRONG_STACK"),
+        (ev.HandEnded, {"deltas": lambda e: e.deltas[:-1]}, "WRONG_DELTA"),
+        (ev.HandEnded, {"from_version": lambda e: e.from_version - 1}, "WRONG_RANGE"),
+        (ev.HandShown, {"cards": (0, 1, 2)}, "WRONG_CARD"),
+    ],
+)
+async def test_a_wrong_end(court: Court, kind: type, fields: dict[str, Any], code: str):
+    court.rig.forge_table = change_first(kind, with_fields(**fields))
+    assert code in codes(await passive(court))
+
+
+async def test_a_winner_that_was_mucked(court: Court):
+    def forge(_: int, events: list[Any]) -> list[Any]:
+        winners = {share.seat for e in events if isinstance(e, ev.PotAwarded) for share in e.shares}
+        return [ev.HandMucked(e.seat) if isinstance(e, ev.HandShown) and e.seat in winners else e for e in events]
+
+    court.rig.forge_table = forge
+    assert "WRONG_SHOW" in codes(await passive(court))
+
+
+async def test_a_pot_that_was_not_paid(court: Court):
+    court.rig.forge_table = lambda _, events: [e for e in events if not isinstance(e, ev.PotAwarded)]
+    verdict = await passive(court)
+    assert "WRONG_POT" in codes(verdict)
+    assert verdict.referee_has_figures
+
+
+# --- play ------------------------------------------------------------------------------------------------------------
+
+
+async def until_turn(court: Court, times: int = 2) -> ev.TurnStarted:
+    """Start a hand and play some turns; return the open one."""
+    await court.rig.start()
+    for _ in range(times):
+        await court.rig.step(CALLS)
+    return next(e for e in reversed(court.rig.commits[-1][1]) if isinstance(e, ev.TurnStarted))
+
+
+async def broken_off(court: Court) -> HandDisputed:
+    """The engine would not go on from what was forged: the hand is voided, and disputed all the same."""
+    rig = court.rig
+    rig.forge_table, rig.auto = None, True
+    assert rig.state.hand is not None
+    await rig.send(cmd.VoidHand(rig.state.hand.hand_no, "test", "op"), actor="op")
+    verdict = await court.hear()
+    assert isinstance(verdict, HandDisputed), verdict
+    return verdict
+
+
+async def test_an_illegal_raise(court: Court):
+    await court.rig.start()
+    await court.rig.step(CALLS)
+    hand = court.rig.state.hand
+    assert hand is not None
+    complete = next(option for option in hand.options if option.verb is ev.Verb.COMPLETE)
+    more = {"amount": lambda e: e.amount + 500, "to": lambda e: e.to + 500, "stack": lambda e: e.stack - 500}
+    court.rig.forge_table = change_first(ev.ActionTaken, with_fields(**more))
+    await court.rig.act(complete)
+    verdict = await court.disputed()
+    assert "ILLEGAL_ACTION" in codes(verdict)
+    assert not verdict.referee_has_figures
+    assert verdict.referee_postings == ()
+
+
+async def test_a_wager_that_was_not_counted(court: Court):
+    court.rig.forge_table = change_first(ev.ActionTaken, with_fields(counts=lambda e: not e.counts))
+    assert "ILLEGAL_ACTION" in codes(await court.disputed())
+
+
+async def test_an_action_out_of_turn(court: Court):
+    await until_turn(court)
+    rig = court.rig
+    hand = rig.state.hand
+    assert hand is not None
+    other = next(seat for seat in hand.order if seat != hand.turn_seat and hand.live[seat])
+    stack = rig.state.at(other).stack
+    option = hand.options[0]
+    forged = ev.ActionTaken(hand.turn_id, other, option.verb, 0, hand.bet[other], None, False, False, stack, ev.By.PLAYER)
+    rig.forge_table = lambda _, events: [forged, *events[1:]]
+    rig.auto = False
+    await rig.act(option)
+    assert "WRONG_ORDER" in codes(await broken_off(court))
+
+
+@pytest.mark.parametrize("actor", ["", "a9", "a1", "a2", "a3"])
+async def test_an_action_that_somebody_else_made(court: Court, actor: str):
+    await until_turn(court)
+    rig = court.rig
+    hand = rig.state.hand
+    assert hand is not None
+    option = hand.options[1]
+    account = rig.state.at(hand.turn_seat).account
+    if actor == account:
+        return
+    act = cmd.Act(account, hand.turn_id, option.verb, option.to, option.size)
+    await rig.send(act, actor=actor)
+    assert codes(await court.disputed()) == {"WRONG_ACTOR"}
+
+
+async def test_an_early_timeout(court: Court):
+    turn = await until_turn(court)
+    rig = court.rig
+    ctx = Context(turn.deadline_ms, rig.head.version + 1, "test")
+    decided = decide(rig.state, cmd.Tick(), ctx)
+    assert isinstance(decided, list)
+    await rig.write(decided, at_ms=turn.deadline_ms - 1)
+    verdict = await court.disputed()
+    assert "EARLY_TIMEOUT" in codes(verdict)
+
+
+async def test_a_muck_for_somebody_who_still_had_time_to_show():
+    court = Court(config_of(PLAYNOW))
+    await court.open(showing=True)
+    rig = court.rig
+    await rig.start()
+    while rig.state.hand is not None and rig.state.hand.phase.name != "SHOW_PROMPTS":
+        await rig.step(CALLS)
+    hand = rig.state.hand
+    assert hand is not None
+    deadline = hand.prompts[0].deadline_ms
+    decided = decide(rig.state, cmd.Tick(), Context(deadline, rig.head.version + 1, "test"))
+    assert isinstance(decided, list)
+    await rig.write(decided, at_ms=deadline - 1)
+    if rig.state.hand is not None:
+        await rig.play_out()
+    verdict = await court.hear()
+    assert isinstance(verdict, HandDisputed)
+    assert codes(verdict) == {"EARLY_TIMEOUT"}
+
+
+async def test_a_late_action(court: Court):
+    turn = await until_turn(court)
+    rig = court.rig
+    hand = rig.state.hand
+    assert hand is not None
+    act = cmd.Act(rig.state.at(turn.seat).account, hand.turn_id, turn.options[0].verb)
+    decided = decide(rig.state, act, Context(rig.now_ms, rig.head.version + 1, "test"))
+    assert isinstance(decided, list)
+    await rig.write(decided, rig.state.at(turn.seat).account, at_ms=turn.deadline_ms + 1)
+    assert "LATE_ACTION" in codes(await court.disputed())
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"options": lambda e: e.options[:-1]}, "WRONG_OPTIONS"),
+        ({"to_call": lambda e: e.to_call + 1}, "WRONG_OPTIONS"),
+        ({"deadline_ms": lambda e: e.deadline_ms - 1}, "WRONG_OPTIONS"),
+    ],
+)
+async def test_a_turn_that_offers_something_else(court: Court, fields: dict[str, Any], code: str):
+    court.rig.forge_table = change_first(ev.TurnStarted, with_fields(**fields), lambda e: len(e.options) > 2)
+    verdict = await court.disputed()
+    assert code in codes(verdict)
+    assert verdict.referee_has_figures
+
+
+async def test_a_turn_of_somebody_else(court: Court):
+    def change(event: ev.TurnStarted) -> ev.TurnStarted:
+        return msgspec.structs.replace(event, seat=event.seat % 3 + 1)
+
+    court.rig.forge_table = change_first(ev.TurnStarted, change)
+    verdict = await court.disputed()
+    assert "WRONG_ORDER" in codes(verdict)
+
+
+async def test_an_uncalled_bet_that_was_kept(court: Court):
+    def forge(_: int, events: list[Any]) -> list[Any]:
+        return [e for e in events if not isinstance(e, ev.UncalledReturned)]
+
+    court.rig.forge_table = forge
+    await court.rig.start()
+    folds = {verb: 0 for verb in ev.Verb} | {ev.Verb.BRING_IN: 1, ev.Verb.FOLD: 1}
+    await court.rig.play_out(weights=folds)
+    verdict = await court.hear()
+    assert isinstance(verdict, HandDisputed)
+    assert "WRONG_UNCALLED" in codes(verdict)
+
+
+# --- antes and stacks ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "code"),
+    [
+        (ev.AntePosted, {"amount": 51, "stack": lambda e: e.stack - 1}, "WRONG_ANTE"),
+        (ev.AntePosted, {"stack": lambda e: e.stack + 1}, "WRONG_STACK"),
+        (ev.HandStarted, {"dealt_in": lambda e: e.dealt_in[::-1]}, "WRONG_START"),
+        (ev.HandStarted, {"rules_version": 9}, "WRONG_START"),
+        (ev.HandStarted, {"button": 2}, "WRONG_START"),
+        (ev.AntesOpened, {"posting": (1, 2)}, "WRONG_ORDER"),
+        (ev.ActionTaken, {"stack": lambda e: e.stack + 100}, "WRONG_STACK"),
+    ],
+)
+async def test_a_wrong_start(court: Court, kind: type, fields: dict[str, Any], code: str):
+    court.rig.forge_table = change_first(kind, with_fields(**fields))
+    assert code in codes(await court.disputed())
+
+
+async def test_chips_that_nobody_paid_for(court: Court):
+    rig = court.rig
+    await rig.send(cmd.AddChips("a1", 1000), actor="a1")
+    await rig.send(cmd.RecordTopUp(1, 1, 1000))
+    rig.forge_table = change_first(ev.ChipsAdded, with_fields(amount=lambda e: e.amount + 500, stack=lambda e: e.stack + 500))
+    assert "WRONG_STACK" in codes(await court.disputed())
+
+
+async def test_a_seat_with_more_chips_than_were_asked_for():
+    court = Court()
+    court.rig.forge_table = change_first(ev.PlayerSeated, with_fields(stack=lambda e: e.stack + 1))
+    await court.open()
+    assert "WRONG_STACK" in codes(await court.disputed())
+
+
+async def test_a_void_that_kept_something(court: Court):
+    await until_turn(court)
+    rig = court.rig
+
+    def change(event: ev.HandVoided) -> ev.HandVoided:
+        first, *rest = event.refunds
+        return msgspec.structs.replace(event, refunds=(ev.Refund(first.seat, first.amount - 10, first.stack - 10), *rest))
+
+    rig.forge_table = change_first(ev.HandVoided, change)
+    await rig.send(cmd.VoidHand(2, "test", "op"), actor="op")
+    verdict = await court.hear()
+    assert isinstance(verdict, HandDisputed)
+    assert "WRONG_REFUND" in codes(verdict)
+    assert not verdict.referee_has_figures
+
+
+# --- cards -----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_wrong_card_from_the_dealer(court: Court):
+    def change(event: DeckCardsDealt) -> DeckCardsDealt:
+        shown = {card.card for card in event.up}
+        other = next(card for card in range(52) if card not in shown)
+        return msgspec.structs.replace(event, up=(ev.UpCard(event.up[0].seat, other), *event.up[1:]))
+
+    court.rig.forge_deck = change_first(DeckCardsDealt, change)
+    verdict = await court.disputed()
+    assert "WRONG_CARD" in codes(verdict)
+    assert {finding.stream for finding in verdict.findings} == {court.rig.table_stream, court.rig.deck_stream}
+
+
+async def test_a_card_that_the_table_changed(court: Court):
+    def change(event: ev.CardsDealt) -> ev.CardsDealt:
+        swapped = (ev.UpCard(event.up[0].seat, event.up[1].card), ev.UpCard(event.up[1].seat, event.up[0].card))
+        return msgspec.structs.replace(event, up=(*swapped, *event.up[2:]))
+
+    court.rig.forge_table = change_first(ev.CardsDealt, change)
+    assert "WRONG_CARD" in codes(await court.disputed())
+
+
+async def test_a_repeated_card(court: Court):
+    def change(event: ev.CardsDealt) -> ev.CardsDealt:
+        twice = ev.UpCard(event.up[0].seat, event.up[1].card)
+        return msgspec.structs.replace(event, up=(twice, *event.up[1:]))
+
+    court.rig.forge_table = change_first(ev.CardsDealt, change)
+    await court.rig.start()
+    assert "WRONG_CARD" in codes(await broken_off(court))
+
+
+async def test_a_down_card_from_another_position(court: Court):
+    def change(event: DeckCardsDealt) -> DeckCardsDealt:
+        first, *rest = event.down
+        return msgspec.structs.replace(event, down=(ev.DownCard(first.seat, 51, first.sealed), *rest))
+
+    court.rig.forge_table = change_first(ev.CardsDealt, change)
+    court.rig.forge_deck = change_first(DeckCardsDealt, change)
+    rig = court.rig
+    await rig.start()
+    # The table's vault cannot open that box: the hand ends before the showdown.
+    folds = {verb: 0 for verb in ev.Verb} | {ev.Verb.BRING_IN: 1, ev.Verb.FOLD: 1}
+    rig.rng.seed(3)
+    while rig.state.hand is not None and rig.state.hand.phase.name != "SHOW_PROMPTS":
+        await rig.step(folds)
+    await rig.time_out()
+    verdict = await court.hear()
+    assert isinstance(verdict, HandDisputed)
+    assert "WRONG_CARD" in codes(verdict)
+
+
+async def test_a_card_that_was_not_burned(court: Court):
+    court.rig.forge_table = change_first(ev.DealRequested, with_fields(burn=False), lambda e: e.street == 4)
+    assert "WRONG_BURN" in codes(await passive(court))
+
+
+async def test_a_burn_that_the_dealer_did_not_make(court: Court):
+    court.rig.forge_deck = change_first(DeckCardsDealt, with_fields(burns=()), lambda e: e.deal_no == 2)
+    verdict = await passive(court)
+    assert codes(verdict) == {"WRONG_BURN"}
+    assert verdict.referee_has_figures
+
+
+async def test_a_deal_for_other_players(court: Court):
+    court.rig.forge_table = change_first(
+        ev.DealRequested, with_fields(targets=lambda e: e.targets[::-1]), lambda e: e.street == 5
+    )
+    assert "WRONG_DEAL" in codes(await passive(court))
+
+
+async def test_an_early_deal(court: Court):
+    await until_turn(court, times=1)
+    rig = court.rig
+    hand = rig.state.hand
+    assert hand is not None
+    early = ev.DealRequested(hand.hand_no, 2, 4, ev.DealMode.NORMAL, burn=True, targets=hand.order)
+    forge = change_first(ev.TurnStarted, lambda _: early)
+    rig.forge_table = forge
+    await rig.act(next(option for option in hand.options if option.verb is ev.Verb.CALL))
+    verdict = await broken_off(court)
+    assert "EARLY_DEAL" in codes(verdict)
+    assert not verdict.referee_has_figures
+
+
+async def test_cards_dealt_by_no_request(court: Court):
+    def forge(_: int, events: list[Any]) -> list[Any]:
+        for event in events:
+            if isinstance(event, DeckCardsDealt) and event.deal_no == 2:
+                ref = msgspec.structs.replace(event.request, to_version=event.request.to_version - 1)
+                return [msgspec.structs.replace(event, request=ref)]
+        return events
+
+    court.rig.forge_deck = forge
+    assert codes(await passive(court)) == {"EARLY_DEAL"}
+
+
+async def test_a_deal_answered_before_it_was_asked_for(court: Court):
+    """The deck's log holds a second deal; the table ends the hand before it asks for any."""
+    rig = court.rig
+    await rig.start()
+    hand = rig.state.hand
+    assert hand is not None
+    dealt = next(e for e in reversed(await dealt_events(court)) if isinstance(e, DeckCardsDealt))
+    extra = msgspec.structs.replace(dealt, deal_no=2, root=None)
+    from stud_wire.commits import Meta
+
+    rig.deck_head = await rig.append(rig.deck_stream, rig.deck_head, [extra], Meta(rig.now_ms))
+    await rig.send(cmd.VoidHand(2, "test", "op"), actor="op")
+    verdict = await court.hear()
+    assert isinstance(verdict, HandDisputed)
+    assert codes(verdict) == {"EARLY_DEAL"}
+
+
+async def dealt_events(court: Court) -> list[Any]:
+    from stud_wire.commits import decode_commit
+
+    commits = await court.log.read(court.rig.deck_stream)
+    return [event for commit in commits for event in decode_commit(commit.body).events]
+
+
+async def test_a_wrong_root(court: Court):
+    court.rig.forge_deck = change_first(DeckSealed, with_fields(merkle_root=b"x" * 32))
+    verdict = await court.disputed()
+    assert "WRONG_ROOT" in codes(verdict)
+
+
+async def test_another_root_at_the_table(court: Court):
+    court.rig.forge_table = change_first(ev.CardsDealt, with_fields(root=b"x" * 32))
+    assert "WRONG_ROOT" in codes(await court.disputed())
+
+
+async def test_a_seed_that_is_not_the_committed_one(court: Court):
+    court.rig.reseal_seed = lambda place: seal_seed(REFEREE_KEY, b"s" * 32, *place)  # type: ignore[method-assign]
+    verdict = await court.disputed()
+    assert codes(verdict) == {"WRONG_COMMITMENT"}
+    assert not verdict.referee_has_figures
+
+
+async def test_a_commitment_that_the_table_recorded_differently():
+    court = Court()
+    court.rig.forge_table = change_first(ev.DeckReady, with_fields(commitment=b"c" * 32))
+    await court.open()
+    rig = court.rig
+    await rig.start()
+    await rig.send(cmd.VoidHand(1, "test", "op"), actor="op")
+    verdict = await court.hear()
+    assert isinstance(verdict, HandDisputed)
+    assert "WRONG_COMMITMENT" in codes(verdict)
+
+
+async def test_a_stacked_deck_where_none_may_be():
+    court = Court()
+    court.rig.forge_deck = change_first(DeckCommitted, with_fields(stacked=True))
+    await court.open()
+    verdict = await court.disputed()
+    assert codes(verdict) == {"STACKED_DECK"}
+
+
+# --- logs ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("which", ["table", "deck"])
+@pytest.mark.parametrize("place", [0, -1])
+async def test_an_edited_byte(court: Court, which: str, place: int):
+    await court.rig.play_hand(mischief=0)
+    _, closed = await court.rig.notice(2)
+    ref = closed.table if which == "table" else closed.deck
+    version = ref.from_version if place == 0 else ref.to_version
+    body = bytearray(court.rows(ref.stream)[version - 1][0].body)
+    body[len(body) // 2] ^= 1
+    court.edit(ref.stream, version, bytes(body))
+    verdict = await court.hear()
+    assert isinstance(verdict, HandDisputed)
+    assert codes(verdict) == {"CHAIN_BROKEN"}
+    assert verdict.findings[0].version == version
+    assert not verdict.referee_has_figures
+    assert verdict.currency == "XTS"
+    assert court.book.final_hand == 1
+
+
+async def test_an_edited_byte_before_the_hand_is_found_when_the_table_is_folded(court: Court):
+    version = 3
+    body = bytearray(court.rows(court.rig.table_stream)[version - 1][0].body)
+    body[-1] ^= 1
+    court.edit(court.rig.table_stream, version, bytes(body))
+    court.appoint()
+    await court.referee.load()
+    court.heard = await court.log.last_id(court.rig.feed)
+    verdict = await court.disputed()
+    assert codes(verdict) == {"CHAIN_BROKEN"}
+    assert verdict.table_postings
+
+
+async def test_a_hand_number_that_was_left_out():
+    court = Court()
+    rig = court.rig
+    rig.state.hand_no = 1  # the table counts from 2, and the dealer follows
+    rig.forge_deck = lambda version, events: [rig.next_deck(2)] if version == 1 else events
+    await court.open()
+    verdict = await court.disputed()
+    assert verdict.hand_no == 2
+    assert "HAND_SKIPPED" in codes(verdict)
+
+
+async def test_a_hand_that_did_not_wait_for_the_verdict_on_the_last_one(court: Court):
+    rig = court.rig
+    rig.forge_table = lambda _, events: [
+        msgspec.structs.replace(e, verdict_version=e.verdict_version + 7) if isinstance(e, ev.TableHandVerified) else e
+        for e in events
+    ]
+    await rig.play_hand(mischief=0)
+    await court.hear()
+    await rig.verdict(court.book.final_version)
+    verdict = await court.disputed()
+    assert "WRONG_VERDICT" in codes(verdict)
+
+
+async def test_a_range_that_does_not_begin_where_the_last_hand_ended(court: Court):
+    await court.rig.play_hand(mischief=0)
+    entry, closed = await court.rig.notice(2)
+    from dataclasses import replace
+
+    from stud_wire.commits import encode_event
+
+    for shift in (1, -1, 10_000, -closed.table.from_version):
+        ref = msgspec.structs.replace(closed.table, from_version=closed.table.from_version + shift)
+        wrong = replace(entry, event=encode_event(msgspec.structs.replace(closed, table=ref)))
+        court.appoint()
+        await court.referee.load()
+        await court.referee.handle([wrong])
+        verdict = (await court.verdicts())[-1]
+        assert isinstance(verdict, HandDisputed)
+        assert codes(verdict) == {"WRONG_RANGE"}
+        del court.rows(court.referee.verdicts[court.rig.shard].stream)[1:]
+
+
+@pytest.mark.parametrize("which", ["table", "deck"])
+async def test_a_notice_that_names_a_foreign_log(court: Court, which: str):
+    await court.rig.play_hand(mischief=0)
+    entry, closed = await court.rig.notice(2)
+    from dataclasses import replace
+
+    from stud_wire.commits import encode_event
+
+    ref = msgspec.structs.replace(getattr(closed, which), stream="{s01}:table:other")
+    await court.referee.handle([replace(entry, event=encode_event(msgspec.structs.replace(closed, **{which: ref})))])
+    verdict = (await court.verdicts())[-1]
+    assert isinstance(verdict, HandDisputed)
+    assert codes(verdict) == {"WRONG_RANGE"}
+
+
+async def test_an_outcome_that_is_not_the_tables(court: Court):
+    await court.rig.play_hand(mischief=0)
+    entry, closed = await court.rig.notice(2)
+    from dataclasses import replace
+
+    from stud_wire.commits import encode_event
+
+    other = msgspec.structs.replace(closed, outcome=HandOutcome.VOIDED)
+    await court.referee.handle([replace(entry, event=encode_event(other))])
+    verdict = (await court.verdicts())[-1]
+    assert isinstance(verdict, HandDisputed)
+    assert codes(verdict) == {"WRONG_RANGE"}

@@ -1,0 +1,47 @@
+"""Writes docs/errors.md from the catalogue's own comments: `--check` only compares."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "protos/stud/errors/v1/reasons.proto"
+TARGET = ROOT / "docs/errors.md"
+HEAD = """# Refusals
+
+Every refusal is a gRPC status with a `google.rpc.ErrorInfo`: `reason` is a name of this list, `domain` is "stud",
+`metadata` says what would have been right. On a Play stream it is a `CommandResult`. A refused call changed nothing.
+Texts are for people and may change; reasons do not. This page is made from `protos/stud/errors/v1/reasons.proto`.
+
+| reason | status | when |
+|---|---|---|
+"""
+_ENTRY = re.compile(r"((?:  // .*\n)+)  REASON_(\w+) = \d+;")
+
+
+def page() -> str:
+    """Return the page as the catalogue has it now."""
+    rows = []
+    for comment, name in _ENTRY.findall(SOURCE.read_text()):
+        text = " ".join(line.strip().removeprefix("//").strip() for line in comment.splitlines())
+        if name != "UNSPECIFIED":
+            words, _, code = text.rstrip(".").rpartition(". ")
+            rows.append(f"| `{name}` | {code} | {words}. |")
+    return HEAD + "\n".join(rows) + "\n"
+
+
+def main() -> int:
+    """Write the page, or with --check exit with 1 when it is stale."""
+    if "--check" in sys.argv:
+        if TARGET.exists() and TARGET.read_text() == page():
+            return 0
+        sys.stderr.write("docs/errors.md is stale: run python tools/generate_errors.py\n")
+        return 1
+    TARGET.write_text(page())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
