@@ -177,7 +177,8 @@ def legal_options(state: Table, seat: int = 0) -> tuple[Option, ...]:
         wagers: tuple[Option, ...] = ()
         for size in _sizes(hand, config.ruleset, seat):
             target = wager_target(hand, config, size)
-            wagers += (_wager(bet, verb, target, size, min(reach, target + 1)),)
+            if target > level:  # an all-in declared high that did not count may already stand above the low size
+                wagers += (_wager(bet, verb, target, size, min(reach, target + 1)),)
         return _passive_options(bet, level, level + 1) + wagers
     target = wager_target(hand, config, None)
     return _plain_options(bet, level, verb, target, reach if reach <= target else target + 1)

@@ -24,16 +24,17 @@ def build_pots(paid: Sequence[int], live: Sequence[bool]) -> tuple[Pot, ...]:
     A pot reaches from one live player's total to the next: folded chips stay in the layers they were
     paid into, and what only folded players paid beyond the highest live total merges into the layer below.
     """
-    levels = sorted({amount for amount, alive in zip(paid, live, strict=True) if alive})
+    alive = [seat for seat, is_live in enumerate(live) if is_live]
+    levels = sorted({paid[seat] for seat in alive})
     pots: list[Pot] = []
     below = 0
     for level in levels:
         if level == levels[-1]:
-            amount = sum([p - below for p in paid if p > below])
+            amount = sum([p - below for p in paid if p > below]) if below else sum(paid)
         else:
             amount = sum([min(p, level) - below for p in paid if p > below])
         if amount:
-            pots.append(Pot(amount, tuple([s for s, p in enumerate(paid) if live[s] and p >= level])))
+            pots.append(Pot(amount, tuple([seat for seat in alive if paid[seat] >= level])))
         below = level
     return tuple(pots)
 
@@ -59,7 +60,7 @@ def called_money(paid: Sequence[int]) -> int:
 
     Only those can be raked (vector 152: the unmatched part of an ante is not).
     """
-    first, second = sorted(paid, reverse=True)[:2]
+    *_, second, first = sorted(paid)
     return sum(paid) - (first - second)
 
 

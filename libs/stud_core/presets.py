@@ -163,7 +163,7 @@ def table_config(ruleset: Ruleset, stakes: Stakes | None = None, **parameters: U
         currency=parameters.get("currency", "EUR"),
         ruleset=ruleset,
         small_bet=small_bet,
-        big_bet=parameters.get("big_bet", 2 * small_bet),
+        big_bet=parameters.get("big_bet", base.big_bet if small_bet == base.small_bet else 2 * small_bet),
         ante=parameters.get("ante", base.ante),
         bring_in=bring_in,
         hand_pause_ms=parameters.get("hand_pause_ms", HAND_PAUSE_MS),

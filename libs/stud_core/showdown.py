@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from stud_core.pots import Pot, allot_rake, called_money, split
 from stud_core.ranks import rank_best
-from stud_core.ruleset import Ruleset
+from stud_core.ruleset import OddUnits, Ruleset
 from stud_core.state import Hand
 
 
@@ -63,7 +63,8 @@ def awards(
 ) -> list[Award]:
     """Who is paid what, in the order of payment: last side pot first, main pot last, each split by itself (B.14)."""
     rakes = rake_of(hand, ruleset, pots)
-    high = {seat: max(*hand.up[seat], *cards) for seat, cards in down.items()}
+    by_card = ruleset.odd_units is OddUnits.HIGH_CARD_BY_SUIT
+    high = {seat: max(*hand.up[seat], *cards) for seat, cards in down.items()} if by_card else {}
     paid: list[Award] = []
     for number in reversed(range(len(pots))):
         pot, rake = pots[number], rakes[number]

@@ -10,7 +10,8 @@ A call is a chain of layers, each a function around the next; `Interceptor` puts
     decoding     bytes -> request, so that malformed bytes are refused like anything else
     handler      may answer with messages or with bytes that are serialised already
 
-Handlers read a request stream by iterating over it (not by `context.read()`).
+Handlers read a request stream by iterating over it (not by `context.read()`), and only one task of a call may write to
+it: gRPC takes one write at a time and fails a second one.
 """
 
 from __future__ import annotations

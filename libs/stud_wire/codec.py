@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
+
 from stud.common.v1 import ruleset_pb2, seat_pb2
 from stud.events.v1 import deck_events_pb2, ledger_events_pb2, table_events_pb2, verdict_events_pb2
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 from google.protobuf.message import DecodeError
+
 from stud.events.v1 import commit_pb2
 from stud_core import deck_events, verdict_events
 from stud_core import events as table_events
 from stud_core.ledger import events as ledger_events
-
 from stud_wire.codec import UnknownEventError, WireError, decoder, encoder
 
 WRITE_VERSION = 1

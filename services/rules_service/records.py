@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import msgspec
+from google.protobuf.message import DecodeError
 
 from rules_service.ranges import PAGE
 from stud.events.v1 import commit_pb2
@@ -74,7 +75,7 @@ async def find_closed(log: EventLog, stream: str, hand_no: int) -> tuple[DeckClo
     async for commit in _pages(log, stream):
         try:
             message = commit_pb2.Commit.FromString(commit.body)
-        except ValueError:  # DecodeError is one
+        except DecodeError:
             continue
         for event in message.events:  # decoding everything would take ten times as long
             if event.WhichOneof("body") == "deck_closed" and event.deck_closed.hand_no == hand_no:

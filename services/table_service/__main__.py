@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 from stud_service.run import run
-
 from table_service.app import TableApp
 
 if __name__ == "__main__":

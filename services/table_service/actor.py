@@ -13,8 +13,6 @@ from collections.abc import Callable
 
 import msgspec
 import structlog
-from stud_service.kit import Kit
-from stud_service.refusals import Refused
 
 from stud_core import events as ev
 from stud_core.commands import Act, ChooseShow, Command, Context, PauseTable, PostAnte, RestartClocks, StartHand, Tick
@@ -25,6 +23,8 @@ from stud_core.timers import next_deadline
 from stud_eventlog import keys
 from stud_eventlog.errors import LogBehind, VersionConflict
 from stud_eventlog.types import Append, Head, LobbyRow
+from stud_service.kit import Kit
+from stud_service.refusals import Refused
 from stud_wire.commits import Meta
 from table_service import updates, views
 from table_service.commits import NotConserved, Prepared, prepare

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 import grpc
 import structlog
-from stud_service.feeds import FeedReader, Poison
-from stud_service.keyring import KeyRing
-from stud_service.kit import Kit
-from stud_service.refusals import Refused
 
 from stud.table.v1 import table_service_pb2_grpc as rpc
 from stud_eventlog import keys
 from stud_eventlog.types import EventLogError, FeedEntry
+from stud_service.feeds import FeedReader, Poison
+from stud_service.keyring import KeyRing
+from stud_service.kit import Kit
+from stud_service.refusals import Refused
 from table_service import inbound
 from table_service.play import Streams
 from table_service.registry import MEMORY_LIMIT, Registry
@@ -40,7 +40,8 @@ class TableApp:
         feeds = [
             feed for shard in range(keys.SHARDS) for feed in inbound.feeds_of(shard, self._kit.settings.currencies)
         ]
-        reader = FeedReader(self._kit, "table", feeds, self.handle, inbound.table_of)
+        trims = {keys.table_feed(shard): ("dealer", "wallet") for shard in range(keys.SHARDS)}
+        reader = FeedReader(self._kit, "table", feeds, self.handle, inbound.table_of, trim_readers=trims)
         self._kit.spawn(reader.run(), "table feeds")
         self._kit.spawn(self._housekeeping(), "table housekeeping")
 

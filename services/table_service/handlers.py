@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from google.protobuf.message import Message
-from stud_service.checks import require_request_id
-from stud_service.refusals import Refused
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core.commands import (
@@ -25,6 +23,8 @@ from stud_core.commands import (
 )
 from stud_core.events import Size, Verb
 from stud_core.state import Sit
+from stud_service.checks import require_request_id
+from stud_service.refusals import Refused
 from stud_wire.commits import digest
 from table_service.actor import Outcome, TableActor
 from table_service.views import sitting_of

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from stud_core.presets import HAND_PAUSE_MS, RULESETS, STAKES
-from stud_service.refusals import Refused
-
 from stud.common.v1 import ruleset_pb2
 from stud.table.v1 import table_service_pb2 as pb
+from stud_core.presets import HAND_PAUSE_MS, RULESETS, STAKES
 from stud_core.ruleset import BringInKind, Ruleset, TableConfig
+from stud_service.refusals import Refused
 from stud_wire.codec import WireError, from_message, to_message
-
 
 
 def config_of(request: pb.CreateTableRequest) -> TableConfig:

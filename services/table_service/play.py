@@ -7,9 +7,9 @@ import contextlib
 from typing import Any
 
 import grpc
-from stud_service.refusals import Refused
 
 from stud.table.v1 import table_service_pb2 as pb
+from stud_service.refusals import Refused
 from table_service import handlers
 from table_service.actor import TableActor
 from table_service.hub import Viewer

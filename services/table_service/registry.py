@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 
 import structlog
-from stud_service.kit import Kit
-from stud_service.refusals import Refused
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core.state import Life
 from stud_eventlog import keys
 from stud_eventlog.types import EventLogError
+from stud_service.kit import Kit
+from stud_service.refusals import Refused
 from stud_wire.codec import WireError
 from table_service import views
 from table_service.actor import TableActor

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-from stud_service.refusals import Refused
 
 from stud_core.events import BuyInRequested, Event, HandEnded, HandVoided, TopUpRequested
+from stud_service.refusals import Refused
 from stud_wire.commits import Meta
 
 

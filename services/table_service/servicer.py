@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import grpc
-from stud_service.checks import require_text
-from stud_service.identity import caller, require
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud.table.v1 import table_service_pb2_grpc as rpc
 from stud_core.commands import CloseTable, Command, DrainTable, OpenTable, PauseTable, ResumeTable, VoidHand
+from stud_service.checks import require_text
+from stud_service.identity import caller, require
 from table_service import handlers, updates, views
 from table_service.actor import Outcome
 from table_service.opening import config_of

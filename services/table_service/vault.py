@@ -5,10 +5,9 @@ Values are handed straight to the showdown command and to their owner's private 
 
 from __future__ import annotations
 
-from stud_service.sealing import hand_key, open_down
-
 from stud_core.events import DownCard
 from stud_core.state import Table
+from stud_service.sealing import hand_key, open_down
 
 
 class Vault:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.cards import DECK_SIZE
@@ -48,24 +50,22 @@ def showdown(state: Table, command: cmd.Showdown, ctx: Context) -> Answer:
 
 def _wrong_cards(hand: Hand, cards: dict[int, tuple[int, ...]]) -> str:
     """What is wrong with the clear cards of a showdown, nothing if they fit the table."""
-    live = {seat for seat in hand.order if hand.live[seat]}
-    if set(cards) != live:
+    live = [seat for seat in hand.order if hand.live[seat]]
+    if len(cards) != len(live) or not all(seat in cards for seat in live):
         return "a showdown takes the cards of every live seat"
     if any(len(cards[seat]) != len(hand.down[seat]) for seat in live):
         return "a showdown takes every down card"
-    every = [card for seat in live for card in cards[seat]]
-    if len(set(every)) != len(every) or any(not 0 <= card < DECK_SIZE for card in every):
-        return "a card is there twice, or there is no such card"
-    if not _visible(hand).isdisjoint(every):
-        return "a down card lies face up on the table"
-    return ""
+    return _twice(hand, [card for seat in live for card in cards[seat]])
 
 
-def _visible(hand: Hand) -> set[int]:
-    seen = {card for cards in hand.up for card in cards}
+def _twice(hand: Hand, down: list[int]) -> str:
+    """What is wrong with down cards beside what lies face up, nothing if they are cards of the same deck."""
+    if not 0 <= min(down) <= max(down) < DECK_SIZE:
+        return "there is no such card"
+    down += chain.from_iterable(hand.up)
     if hand.community is not None:
-        seen.add(hand.community)
-    return seen
+        down.append(hand.community)
+    return "" if len(set(down)) == len(down) else "a card is there twice"
 
 
 def _prompt(draft: Draft, seat: int, kind: ev.PromptKind) -> None:
@@ -114,7 +114,7 @@ def choose_show(state: Table, command: cmd.ChooseShow, ctx: Context) -> Answer:
         close_prompt(draft, seat)
         return draft
     cards = command.cards
-    if len(cards) != len(hand.down[seat]) or not _visible(hand).isdisjoint(cards):
+    if len(cards) != len(hand.down[seat]) or _twice(hand, list(cards)):
         return Rejection(Reason.UNEXPECTED_CARDS, "showing takes every down card of the seat")
     rank = rank_hand(hand, seat, cards) if prompt.kind is ev.PromptKind.LOSER else 0
     draft.emit(ev.HandShown(seat, cards, rank))

@@ -24,7 +24,7 @@ class Table(rpc.TableServiceServicer):
 
     def __init__(self) -> None:
         self.version = 3
-        self.moved = asyncio.Condition()
+        self.writing = asyncio.Lock()
         self.subscribed: list[pb.Subscribe] = []
         self.commands: list[tuple[str, str]] = []
         self.accepted: dict[str, int] = {}
@@ -38,8 +38,6 @@ class Table(rpc.TableServiceServicer):
     async def move(self, count: int = 1) -> None:
         for _ in range(count):
             self.version += 1
-            async with self.moved:
-                self.moved.notify_all()
             await asyncio.sleep(0)
 
     async def break_streams(self, how: Refused | None = None) -> None:
@@ -48,14 +46,19 @@ class Table(rpc.TableServiceServicer):
         await until(lambda: not self.open_streams)
         self.cut.clear()
 
+    async def _write(self, context, response) -> None:
+        """Two tasks write to one stream, and gRPC allows one write at a time."""
+        async with self.writing:
+            await context.write(response)
+
     async def Watch(self, request, context) -> None:  # type: ignore[override]
-        await self._follow(request.subscribe, lambda update: context.write(pb.WatchResponse(update=update)))
+        await self._follow(request.subscribe, lambda update: self._write(context, pb.WatchResponse(update=update)))
 
     async def Play(self, request_iterator, context) -> None:  # type: ignore[override]
         first = await anext(aiter(request_iterator))
         listening = asyncio.create_task(self._listen(request_iterator, context))
         try:
-            await self._follow(first.subscribe, lambda update: context.write(pb.PlayResponse(update=update)))
+            await self._follow(first.subscribe, lambda update: self._write(context, pb.PlayResponse(update=update)))
         finally:
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
@@ -107,7 +110,7 @@ class Table(rpc.TableServiceServicer):
                     self.version += 1
                     self.accepted[request_id] = self.version
                 answer = pb.CommandResult(request_id=request_id, version=self.accepted[request_id])
-            await context.write(pb.PlayResponse(result=answer))
+            await self._write(context, pb.PlayResponse(result=answer))
 
 
 @pytest.fixture

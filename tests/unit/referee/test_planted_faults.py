@@ -354,8 +354,9 @@ async def test_a_wrong_start(court: Court, kind: type, fields: dict[str, Any], c
 async def test_chips_that_nobody_paid_for(court: Court):
     rig = court.rig
     await rig.send(cmd.AddChips("a1", 1000), actor="a1")
+    more = {"amount": lambda e: e.amount + 500, "stack": lambda e: e.stack + 500}
+    rig.forge_table = change_first(ev.ChipsAdded, with_fields(**more))
     await rig.send(cmd.RecordTopUp(1, 1, 1000))
-    rig.forge_table = change_first(ev.ChipsAdded, with_fields(amount=lambda e: e.amount + 500, stack=lambda e: e.stack + 500))
     assert "WRONG_STACK" in codes(await court.disputed())
 
 

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from stud_core import commands as cmd
+from stud_core.decide import decide
+from stud_core.presets import PLAYNOW, RULESETS, STAKES, WILLIAM_HILL, Stakes, table_config
+from stud_core.rejection import Reason, Rejection
+from stud_core.ruleset import BringInKind, BuyInLimit, Ruleset, TableConfig
+from stud_core.state import Table
+from stud_core.validate import validate_config
+from tests.unit.core.house import knobs
+
+
+def both() -> list[Ruleset]:
+    return list(RULESETS.values())
+
+
+@pytest.mark.parametrize("ruleset", both(), ids=lambda ruleset: ruleset.name)
+@pytest.mark.parametrize("stakes", STAKES.values(), ids=lambda stakes: str(stakes.small_bet))
+def test_every_preset_can_be_opened(ruleset: Ruleset, stakes: Stakes):
+    config = table_config(ruleset, stakes)
+    assert validate_config(config) == []
+    assert (config.small_bet, config.big_bet, config.ante) == (stakes.small_bet, stakes.big_bet, stakes.ante)
+    assert config.min_buy_in == 10 * stakes.small_bet
+    assert config.max_buy_in == (40 * stakes.small_bet if ruleset is PLAYNOW else None)
+
+
+def test_the_bring_in_is_the_tables_or_half_the_lower_limit():
+    assert table_config(PLAYNOW).bring_in == 200
+    assert table_config(WILLIAM_HILL).bring_in == 250
+    assert table_config(WILLIAM_HILL, STAKES[5]).bring_in == 3
+    assert table_config(PLAYNOW, bring_in=300).bring_in == 300
+    assert table_config(PLAYNOW, bring_in=None).bring_in == 200
+
+
+def test_parameters_win_over_stakes():
+    config = table_config(PLAYNOW, small_bet=100)
+    assert (config.small_bet, config.big_bet, config.ante, config.bring_in) == (100, 200, 25, 50)
+    config = table_config(PLAYNOW, small_bet=44, ante=3, bring_in=20, currency="CAD", table_id="t", stacked=True)
+    assert (config.small_bet, config.big_bet, config.ante, config.currency) == (44, 88, 3, "CAD")
+    config = table_config(PLAYNOW, Stakes(10, 30, 1, 3), hand_pause_ms=0, name="Spread")
+    assert (config.big_bet, config.hand_pause_ms, config.name) == (30, 0, "Spread")
+
+
+def faults(config: TableConfig) -> set[tuple[Reason, str]]:
+    return {(problem.reason, problem.field) for problem in validate_config(config)}
+
+
+@pytest.mark.parametrize(
+    ("knob", "value"),
+    [
+        ("name", ""),
+        ("version", 0),
+        ("max_raises", 0),
+        ("max_raises", 11),
+        ("river_burn_reserve", 3),
+        ("time_bank_ms", -1),
+        ("rathole_ms", -1),
+        ("seats", 1),
+        ("seats", 9),
+        ("action_clock_ms", -1),
+        ("ante_clock_ms", 600_001),
+        ("rake_bps", 10_001),
+        ("rake_bps", -1),
+        ("rake_cap", -1),
+        ("min_buy_in", BuyInLimit()),
+        ("min_buy_in", BuyInLimit(amount=1, small_bets=1)),
+        ("max_buy_in", BuyInLimit(amount=0)),
+    ],
+)
+def test_knobs_out_of_range(knob: str, value: object):
+    ruleset = knobs(PLAYNOW, **{knob: value})
+    found = faults(table_config(ruleset, currency="XTS"))
+    assert (Reason.INVALID_RULESET, knob) in found
+    refusal = decide(Table(), cmd.OpenTable(table_config(ruleset, currency="XTS")), cmd.Context(1, 1))
+    assert isinstance(refusal, Rejection)
+    assert refusal.reason is Reason.INVALID_RULESET
+    assert knob in refusal.text
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("table_id", ""),
+        ("table_id", "a b"),
+        ("table_id", "{x}"),
+        ("name", "n" * 101),
+        ("currency", "eur"),
+        ("small_bet", 1),
+        ("big_bet", 499),
+        ("ante", -1),
+        ("ante", 501),
+        ("bring_in", 0),
+        ("bring_in", 500),
+        ("hand_pause_ms", -1),
+        ("stacked", True),
+    ],
+)
+def test_parameters_out_of_range(field: str, value: object):
+    config = msgspec.structs.replace(table_config(PLAYNOW), **{field: value})
+    assert (Reason.INVALID_TABLE, field) in faults(config)
+    refusal = decide(Table(), cmd.OpenTable(config), cmd.Context(1, 1))
+    assert isinstance(refusal, Rejection)
+    assert refusal.reason is Reason.INVALID_TABLE
+
+
+@pytest.mark.parametrize("knob", ["action_clock_ms", "ante_clock_ms", "show_clock_ms"])
+def test_clocks_that_never_run_out_are_for_test_tables(knob: str):
+    ruleset = knobs(PLAYNOW, **{knob: 0})
+    assert faults(table_config(ruleset)) == {(Reason.INVALID_RULESET, knob)}
+    assert faults(table_config(ruleset, currency="XTS")) == set()
+
+
+def test_a_rake_above_ten_percent_is_for_test_tables():
+    ruleset = knobs(PLAYNOW, rake_bps=1_001, rake_cap=5)
+    assert faults(table_config(ruleset)) == {(Reason.INVALID_RULESET, "rake_bps")}
+    assert faults(table_config(ruleset, currency="XTS", stacked=True)) == set()
+
+
+def test_half_the_lower_limit_is_exact():
+    assert faults(table_config(WILLIAM_HILL, bring_in=249)) == {(Reason.INVALID_TABLE, "bring_in")}
+    parameter = knobs(WILLIAM_HILL, bring_in=BringInKind.PARAMETER)
+    assert faults(table_config(parameter, bring_in=249)) == set()
+
+
+def test_the_maximum_is_not_below_the_minimum():
+    ruleset = knobs(PLAYNOW, max_buy_in=BuyInLimit(amount=4_999))
+    assert faults(table_config(ruleset)) == {(Reason.INVALID_TABLE, "max_buy_in")}
+
+
+def test_all_problems_are_told_the_rulesets_first():
+    config = table_config(knobs(PLAYNOW, seats=9), currency="eur", ante=-1)
+    problems = validate_config(config)
+    assert [problem.reason for problem in problems] == [Reason.INVALID_RULESET] + [Reason.INVALID_TABLE] * 2
+    assert str(problems[0]) == "seats: lies in 2..8"
+
+
+def test_a_limit_is_an_amount_or_small_bets():
+    assert BuyInLimit(amount=7).resolve(500) == 7
+    assert BuyInLimit(small_bets=10).resolve(500) == 5_000

@@ -1,0 +1,211 @@
+"""Two operators decide what the referee cannot; the money follows their choice, and the table goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from rules_service.resolving import Answer, Request, Resolver
+
+from stud_core import commands as cmd
+from stud_core import events as ev
+from stud_core.events import ResolutionChoice
+from stud_core.verdict_events import HandDisputed, HandResolved, ResolutionProposed
+from stud_service.refusals import Refused
+from tests.support.referee_court import Court
+from tests.unit.referee.test_planted_faults import CALLS, steal
+
+TABLE, REFEREE, VOID = ResolutionChoice.TABLE, ResolutionChoice.REFEREE, ResolutionChoice.VOID
+
+
+async def stolen() -> Court:
+    """A table whose second hand is disputed: 150 were paid to the wrong player."""
+    court = Court()
+    await court.open()
+    await court.hand()
+    court.rig.forge_table = lambda _, events: (
+        steal(events, 150) if any(isinstance(e, ev.PotAwarded) for e in events) else events
+    )
+    await court.rig.start()
+    await court.rig.play_out(weights=CALLS)
+    verdict = await court.hear()
+    assert isinstance(verdict, HandDisputed)
+    court.rig.forge_table = None
+    codes = tuple(finding.code for finding in verdict.findings)
+    await court.rig.send(cmd.RecordDispute(2, court.book.disputed_version, codes))
+    return court
+
+
+def ask(court: Court, operator: str, choice: ResolutionChoice = REFEREE, **fields: Any) -> Any:
+    """An operator's call; its request_id is his own unless said."""
+    content = {"hand_no": 2, "reason": "seen on tape", "request_id": f"r-{operator}-{choice.name}", **fields}
+    request = Request("t-1", content["hand_no"], choice, content["reason"], operator, content["request_id"])
+    return Resolver(court.kit, court.referee).resolve(request)
+
+
+async def refused(reason: str, call: Any) -> Refused:
+    with pytest.raises(Refused) as caught:
+        await call
+    assert caught.value.reason == reason, caught.value
+    return caught.value
+
+
+@pytest.mark.parametrize("choice", [TABLE, REFEREE, VOID])
+async def test_two_operators_decide_and_the_table_goes_on(choice: ResolutionChoice):
+    court = await stolen()
+    dispute = court.book.disputed
+    table = {s.sitting_no: s.stack for s in court.rig.state.sittings.values()}
+    before = dict(court.rig.state.hand_start_stacks)
+    assert await ask(court, "op-1", choice) == Answer(decided=False, version=3)
+    assert await ask(court, "op-2", choice) == Answer(decided=True, version=4)
+    proposed, resolved = (await court.verdicts())[-2:]
+    assert isinstance(proposed, ResolutionProposed)
+    assert isinstance(resolved, HandResolved)
+    assert resolved.operators == ("op-1", "op-2")
+    assert resolved.currency == "XTS"
+    assert resolved.choice is choice
+    if choice is TABLE:
+        assert resolved.postings == dispute.table_postings
+        assert {s.sitting_no: s.stack for s in resolved.stacks} == table
+    elif choice is REFEREE:
+        assert resolved.postings == dispute.referee_postings
+        expected = {d.sitting_no: before[d.sitting_no] + d.delta for d in resolved.postings}
+        assert {s.sitting_no: s.stack for s in resolved.stacks} == expected
+    else:
+        assert (resolved.postings, resolved.rake, resolved.stacks) == ((), 0, ())
+    assert court.book.final_hand == 2
+    assert court.book.disputed is None
+    await court.rig.send(cmd.RecordResolution(2, 4, choice, resolved.stacks))
+    await court.hand()
+
+
+async def test_a_table_that_records_other_stacks_than_were_decided_is_found_out():
+    court = await stolen()
+    await ask(court, "op-1")
+    await ask(court, "op-2")
+    resolved = (await court.verdicts())[-1]
+    wrong = (ev.SeatStack(1, 1, resolved.stacks[0].stack + 5), *resolved.stacks[1:])
+    await court.rig.send(cmd.RecordResolution(2, 4, REFEREE, wrong))
+    verdict = await court.disputed()
+    assert "WRONG_VERDICT" in {finding.code for finding in verdict.findings}
+
+
+async def test_the_proposer_cannot_decide_alone():
+    court = await stolen()
+    await ask(court, "op-1")
+    await refused("SECOND_OPERATOR_REQUIRED", ask(court, "op-1", request_id="another"))
+    assert court.book.final_hand == 1
+
+
+async def test_another_choice_replaces_the_proposal():
+    court = await stolen()
+    await ask(court, "op-1", TABLE)
+    assert not (await ask(court, "op-2", REFEREE)).decided
+    assert not (await ask(court, "op-1", TABLE, request_id="again")).decided
+    assert (await ask(court, "op-2", TABLE, reason="agreed")).decided
+    assert (await court.verdicts())[-1].reason == "seen on tape / agreed"
+
+
+async def test_a_repeated_request_gets_the_first_answer():
+    court = await stolen()
+    first = await ask(court, "op-1")
+    assert await ask(court, "op-1") == first
+    decided = await ask(court, "op-2")
+    assert await ask(court, "op-1") == first
+    assert await ask(court, "op-2") == decided
+    court.appoint()
+    await court.referee.load()
+    assert await ask(court, "op-2") == decided
+    await refused("REQUEST_ID_REUSED", ask(court, "op-2", reason="something else"))
+
+
+async def test_repeated_at_the_same_time():
+    import asyncio
+
+    court = await stolen()
+    answers = await asyncio.gather(*[ask(court, "op-1") for _ in range(3)])
+    assert set(answers) == {Answer(decided=False, version=3)}
+
+
+async def test_what_is_decided_stays():
+    court = await stolen()
+    await ask(court, "op-1", VOID)
+    await ask(court, "op-2", VOID)
+    await refused("ALREADY_DECIDED", ask(court, "op-3", TABLE))
+    await refused("ALREADY_DECIDED", ask(court, "op-3", hand_no=1))
+
+
+async def test_hands_that_are_not_over_cannot_be_decided():
+    court = Court()
+    await court.open()
+    await court.hand()
+    await refused("HAND_NOT_ENDED", ask(court, "op-1", VOID))  # its deck is there, nobody has anted
+    await refused("UNKNOWN_HAND", ask(court, "op-1", VOID, hand_no=3))
+    await court.rig.start()
+    await refused("HAND_NOT_ENDED", ask(court, "op-1", VOID))
+    request = Request("no-such-table", 1, VOID, "x", "op-1", "r")
+    await refused("UNKNOWN_TABLE", Resolver(court.kit, court.referee).resolve(request))
+
+
+async def test_hands_are_decided_in_their_order():
+    court = await stolen()
+    court.book.final_hand = 0
+    await refused("HAND_NOT_ENDED", ask(court, "op-1", VOID))
+
+
+async def test_an_ended_hand_without_any_verdict_can_be_decided():
+    court = Court()
+    await court.open()
+    await court.hand()
+    await court.rig.play_hand(mischief=0)
+    assert not (await ask(court, "op-1", TABLE)).decided
+    assert (await ask(court, "op-2", TABLE)).decided
+    ended = (await court.verdicts())[-1]
+    assert sum(delta.delta for delta in ended.postings) == 0
+    count = len(await court.verdicts())
+    await court.hear()
+    assert len(await court.verdicts()) == count  # its later verification is skipped
+
+
+async def test_a_void_hand_can_be_decided_and_has_no_figures():
+    court = Court()
+    await court.open()
+    await court.hand()
+    await court.rig.start()
+    await court.rig.send(cmd.VoidHand(2, "test", "op"), actor="op")
+    await refused("NO_REFEREE_FIGURES", ask(court, "op-1", REFEREE))
+    await ask(court, "op-1", TABLE)
+    assert (await ask(court, "op-2", TABLE)).decided
+    resolved = (await court.verdicts())[-1]
+    assert (resolved.postings, resolved.stacks) == ((), ())
+    await court.rig.send(cmd.RecordResolution(2, court.book.final_version, TABLE, ()))
+    await court.hand()
+
+
+async def test_where_the_referee_cannot_judge_his_figures_cannot_be_chosen():
+    court = await stolen()
+    kept = court.rows(court.rig.deck_stream)[:]
+    _, closed = await court.rig.notice(2)
+    del court.rows(court.rig.deck_stream)[closed.deck.from_version]
+    await refused("NO_REFEREE_FIGURES", ask(court, "op-1", REFEREE))
+    court.log.store.data.logs[court.rig.deck_stream][:] = kept
+
+
+async def test_the_table_figures_of_a_lost_end_cannot_be_chosen():
+    court = await stolen()
+    _, closed = await court.rig.notice(2)
+    del court.rows(court.rig.table_stream)[closed.table.to_version - 1 :]
+    await refused("NO_REFEREE_FIGURES", ask(court, "op-1", TABLE))
+    assert not (await ask(court, "op-1", VOID)).decided
+
+
+async def test_a_damaged_log_does_not_keep_operators_from_deciding():
+    court = await stolen()
+    court.edit(court.rig.table_stream, 1, b"\xff\xff")
+    court.edit(court.rig.deck_stream, 1, b"\xff\xff")
+    await ask(court, "op-1", TABLE)
+    assert (await ask(court, "op-2", TABLE)).decided
+    for version in range(1, len(court.rows(court.rig.table_stream)) + 1):
+        court.edit(court.rig.table_stream, version, b"\xff\xff")
+    court.referee.verdicts[court.rig.shard].book.table("t-1").final_hand = 1
+    await refused("UNKNOWN_TABLE", ask(court, "op-3", VOID))
