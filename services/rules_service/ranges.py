@@ -49,9 +49,7 @@ def check_present(stream: str, version: int, commit: StoredCommit) -> None:
         raise CannotVerify(Obstacle.MISSING_LOG, stream, version, f"the next one there is {commit.version}")
 
 
-def decode_range(
-    commits: Sequence[StoredCommit], before: bytes | None, last_hash: bytes | None
-) -> list[Recorded]:
+def decode_range(commits: Sequence[StoredCommit], before: bytes | None, last_hash: bytes | None) -> list[Recorded]:
     """Check the hash chain and decode.
 
     ``before`` is the head hash before the first commit and ``last_hash`` the one after the last, None where they are

@@ -29,9 +29,7 @@ class Recorded(msgspec.Struct, frozen=True, gc=False):
     meta: Meta
 
 
-def redecide(
-    state: Table, commits: Sequence[Recorded], open_cards: OpenCards
-) -> tuple[Table, tuple[Code, int] | None]:
+def redecide(state: Table, commits: Sequence[Recorded], open_cards: OpenCards) -> tuple[Table, tuple[Code, int] | None]:
     """Return the table after the commits, and the first one the engine would not have made, with its version."""
     for commit in commits:
         after = _again(state, commit, open_cards)

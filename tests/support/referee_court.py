@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import msgspec
-from rules_service.referee import Referee, table_of
 
+from rules_service.referee import Referee, table_of
 from stud_core import events as ev
 from stud_core.presets import PLAYNOW
 from stud_core.ruleset import TableConfig
@@ -21,6 +21,10 @@ from stud_wire.commits import decode_commit
 from tests.support.referee_hands import REFEREE_KEY, Rig, config_of
 
 Change = Callable[[Any], Any]
+
+CALLS = {ev.Verb.FOLD: 0, ev.Verb.CHECK: 9, ev.Verb.CALL: 9, ev.Verb.BRING_IN: 9, ev.Verb.BET: 0, ev.Verb.RAISE: 0,
+         ev.Verb.COMPLETE: 0, ev.Verb.OPEN: 0}  # fmt: skip
+"""Everybody stays in, nobody bets: a showdown with one pot."""
 
 
 class Court:
@@ -124,10 +128,38 @@ def moved(event: ev.HandEnded, loser: int, winner: int, amount: int) -> ev.HandE
     """A result in which chips went to another seat; everything adds up."""
     numbers = {entry.seat: entry.sitting_no for entry in event.stacks}
     by = {numbers[loser]: -amount, numbers[winner]: amount}
-    stacks = [
-        msgspec.structs.replace(entry, stack=entry.stack + by.get(entry.sitting_no, 0)) for entry in event.stacks
-    ]
-    deltas = [
-        msgspec.structs.replace(entry, delta=entry.delta + by.get(entry.sitting_no, 0)) for entry in event.deltas
-    ]
+    stacks = [msgspec.structs.replace(entry, stack=entry.stack + by.get(entry.sitting_no, 0)) for entry in event.stacks]
+    deltas = [msgspec.structs.replace(entry, delta=entry.delta + by.get(entry.sitting_no, 0)) for entry in event.deltas]
     return msgspec.structs.replace(event, stacks=tuple(stacks), deltas=tuple(deltas))
+
+
+def steal_from_the_winner(_version: int, events: list[Any]) -> list[Any]:
+    """A forgery: 150 units of a pot go to a player who did not win it."""
+    return steal(events, 150) if any(isinstance(event, ev.PotAwarded) for event in events) else events
+
+
+def steal(events: list[Any], amount: int) -> list[Any]:
+    """Move chips of the first pot from its winner to another player; the result adds up."""
+    at = next(n for n, event in enumerate(events) if isinstance(event, ev.PotAwarded))
+    pot = events[at]
+    share = pot.shares[0]
+    end = next(event for event in events if isinstance(event, ev.HandEnded))
+    thief = next(entry.seat for entry in end.stacks if entry.seat not in {s.seat for s in pot.shares})
+    had = next(entry.stack for entry in end.stacks if entry.seat == thief)
+    shares = (
+        ev.Share(share.seat, share.amount - amount, share.stack - amount),
+        *pot.shares[1:],
+        ev.Share(thief, amount, had + amount),
+    )
+    forged = list(events)
+    forged[at] = msgspec.structs.replace(pot, shares=shares)
+    forged[events.index(end)] = moved(end, share.seat, thief, amount)
+    return forged
+
+
+async def until_turn(court: Court, times: int = 2) -> ev.TurnStarted:
+    """Start a hand and play some turns; return the open one."""
+    await court.rig.start()
+    for _ in range(times):
+        await court.rig.step(CALLS)
+    return next(e for e in reversed(court.rig.commits[-1][1]) if isinstance(e, ev.TurnStarted))

@@ -91,33 +91,12 @@ class HandSettled(E, frozen=True, gc=False):
 
 
 class SettlementBlocked(E, frozen=True, gc=False):
-    """A settlement would overdraw an escrow; its figures stay here until it fits."""
+    """A settlement would overdraw an escrow."""
 
     table: str
     hand_no: int
     verdict_version: int
     reason: str
-    postings: tuple[Delta, ...] = ()
-    rake: int = 0
-
-
-class SettlementDeferred(E, frozen=True, gc=False):
-    """An earlier hand of the table is blocked: this verdict's figures wait behind it."""
-
-    table: str
-    hand_no: int
-    verdict_version: int
-    postings: tuple[Delta, ...]
-    rake: int
-
-
-class EscrowsFrozen(E, frozen=True, gc=False):
-    """A hand is in dispute: the escrows of those dealt in are held until it is settled."""
-
-    table: str
-    hand_no: int
-    verdict_version: int
-    sittings: tuple[int, ...]
 
 
 class CashedOut(E, frozen=True, gc=False):
@@ -137,24 +116,6 @@ class CashOutBlocked(E, frozen=True, gc=False):
     account: str
     claim: int
     escrow: int
-
-
-class CashOutDeferred(E, frozen=True, gc=False):
-    """A cash-out waits for a hand in dispute. ``claim`` is None when the sitting never sat."""
-
-    table: str
-    sitting_no: int
-    account: str
-    claim: int | None
-    after_hand: int
-
-
-class AnswerRepeated(E, frozen=True, gc=False):
-    """A table asked again and was given the same answer again; nothing moved."""
-
-    table: str
-    sitting_no: int
-    answer: str
 
 
 class AccountFrozen(E, frozen=True, gc=False):
@@ -203,12 +164,8 @@ LedgerEvent = (
     | TopUpDeclined
     | HandSettled
     | SettlementBlocked
-    | SettlementDeferred
-    | EscrowsFrozen
     | CashedOut
     | CashOutBlocked
-    | CashOutDeferred
-    | AnswerRepeated
     | AccountFrozen
     | AccountUnfrozen
     | AdjustmentProposed

@@ -11,7 +11,8 @@ from tests.unit.core.house import House, kinds, knobs, only
 
 def broke_house() -> House:
     """Minimum 5000, maximum 20000; seat 2 has 3250 after hand 1, which is verified."""
-    house = House(PLAYNOW, {1: 10_000, 2: 5_000}, up={1: "Ac Kd Jh 9s", 2: "2c Td 8h 6s"}, down={1: "As Ad 3h"})
+    up = {1: "Ac Kd Jh 9s", 2: "2c Td 8h 6s"}
+    house = House(PLAYNOW, {1: 10_000, 2: 5_000}, up=up, down={1: "As Ad 3h", 2: "Qc 7d 4h"})
     house.start()
     house.play("2 bring_in, 1 call, 1 bet, 2 call, 1 bet, 2 call")
     house.passive()
@@ -67,7 +68,8 @@ def test_in_a_hand_chips_wait_for_the_verdict():
 
 
 def test_what_does_not_fit_stays_pending_and_is_paid_out():
-    house = House(PLAYNOW, {1: 20_000, 2: 20_000}, up={1: "2c 4d 6h 8s", 2: "Ac Kd Jh 9s"}, down={2: "As Ad 3h"})
+    up = {1: "2c 4d 6h 8s", 2: "Ac Kd Jh 9s"}
+    house = House(PLAYNOW, {1: 20_000, 2: 20_000}, up=up, down={1: "Qc Th 3s", 2: "As Ad 3h"})
     house.start()
     house.play("1 bring_in, 2 call, 2 bet")
     # 500 and the bring-in are in the pot, so a top-up fits now; he wins, and it fits no more.
@@ -81,6 +83,7 @@ def test_what_does_not_fit_stays_pending_and_is_paid_out():
     assert kinds(house.start())[0] == "AntesOpened"
     house.send(cmd.LeaveSeat("a2"))
     house.passive()
+    house.tick(10_000)  # seat 1 won uncalled and does not show
     claim = only(house.send(cmd.RecordVerdict(2, 2)), ev.CashOutRequested).claim
     assert claim == house.state.sittings[2].stack + 700
 
@@ -126,7 +129,8 @@ def test_leaving_waits_for_a_top_up_that_is_declined():
 
 
 def test_a_broke_player_sits_out_and_comes_back_with_chips():
-    house = House(PLAYNOW, {1: 5_000, 2: 5_000, 3: 5_000}, up={1: "2c 4d 6h 8s", 2: "Ac Kd Jh 9s"}, down={2: "As Ad 3h"})
+    up = {1: "2c 4d 6h 8s", 2: "Ac Kd Jh 9s", 3: "7c"}
+    house = House(PLAYNOW, {1: 5_000, 2: 5_000, 3: 5_000}, up=up, down={1: "Qc Th 3s", 2: "As Ad 3h"})
     house.start()
     house.play("1 bring_in, 2 complete, 3 fold, 1 raise 1000, 2 raise 1500, 1 raise 2000, 2 call")
     while house.state.hand is not None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
+
 import rules_service.waiting as waiting_module
 from rules_service.findings import CannotVerify, Obstacle
 from rules_service.waiting import SERVICE, WaitingRoom, parse_reason, reason_of
-
 from stud.events.v1 import commit_pb2
 from stud_core import commands as cmd
 from stud_core.deck_events import DeckCommitted
@@ -27,6 +28,12 @@ async def court() -> Court:
     await court.open()
     await court.hand()
     return court
+
+
+async def until(what: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not what():  # noqa: ASYNC110  (the reader does not tell)
+            await asyncio.sleep(0.02)
 
 
 async def waits(court: Court, obstacle: Obstacle) -> None:
@@ -183,8 +190,8 @@ async def test_a_waiting_hand_holds_up_its_own_table_only_and_is_tried_again(
     reader = FeedReader(court.kit, SERVICE, [rig.feed], court.referee.handle, table_of, block_ms=20)
     tasks = [asyncio.create_task(reader.run()), asyncio.create_task(court.referee.waiting.retry_on())]
     try:
-        while court.referee.waiting.tables.get("t-1") is None or court.referee.waiting.tables["t-1"].attempts < 2:
-            await asyncio.sleep(0.02)
+        await until(lambda: any(w.attempts > 1 for w in court.referee.waiting.tables.values()))
+        await until(lambda: bool(reader.parked))
         assert reader.parked == {"t-1"}
         (letter,) = await court.log.dead_list(SERVICE)
         assert letter.reason.startswith("CANNOT_VERIFY 2 MISSING_LOG ")
@@ -193,10 +200,7 @@ async def test_a_waiting_hand_holds_up_its_own_table_only_and_is_tried_again(
         await room.load()
         assert room.tables["t-1"].hand_no == 2
         court.log.store.data.logs[rig.table_stream][:] = kept
-        while court.book.final_hand < 2:
-            await asyncio.sleep(0.02)
-        while reader.parked:
-            await asyncio.sleep(0.02)
+        await until(lambda: court.book.final_hand == 2 and not reader.parked)
         assert court.referee.waiting.tables == {}
     finally:
         for task in tasks:
@@ -232,7 +236,6 @@ async def test_retries_stop_while_the_log_is_away(court: Court, monkeypatch: pyt
 
 async def test_a_hand_that_operators_decided_is_not_judged_later(court: Court):
     from rules_service.resolving import Request, Resolver
-
     from stud_core.events import ResolutionChoice
 
     await court.rig.play_hand(mischief=0)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from rules_service.house_rules import house_rules
 
+from rules_service.house_rules import house_rules
 from stud_core.presets import PLAYNOW, WILLIAM_HILL
 from stud_core.ruleset import BuyInLimit, HeadsUp, OddUnits, OpenPair, Ruleset, ShortAllIn, TopUp
 from tests.support.referee_hands import knobs

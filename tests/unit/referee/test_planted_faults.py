@@ -17,12 +17,17 @@ from stud_core.presets import PLAYNOW, WILLIAM_HILL
 from stud_core.ruleset import DealOrigin
 from stud_core.verdict_events import HandDisputed
 from stud_service.sealing import seal_seed
-from tests.support.referee_court import Court, change_first, codes, moved, with_fields
+from tests.support.referee_court import (
+    CALLS,
+    Court,
+    change_first,
+    codes,
+    moved,
+    steal_from_the_winner,
+    until_turn,
+    with_fields,
+)
 from tests.support.referee_hands import REFEREE_KEY, config_of, knobs
-
-CALLS = {ev.Verb.FOLD: 0, ev.Verb.CHECK: 9, ev.Verb.CALL: 9, ev.Verb.BRING_IN: 9, ev.Verb.BET: 0, ev.Verb.RAISE: 0,
-         ev.Verb.COMPLETE: 0, ev.Verb.OPEN: 0}  # fmt: skip
-"""Everybody stays in, nobody bets: a showdown with one pot."""
 
 
 @pytest.fixture
@@ -42,32 +47,11 @@ async def passive(court: Court) -> HandDisputed:
     return verdict
 
 
-def steal(events: list[Any], amount: int) -> list[Any]:
-    """Move chips of the first pot from its winner to another player; the result adds up."""
-    at = next(n for n, event in enumerate(events) if isinstance(event, ev.PotAwarded))
-    pot = events[at]
-    share = pot.shares[0]
-    end = next(event for event in events if isinstance(event, ev.HandEnded))
-    thief = next(entry.seat for entry in end.stacks if entry.seat not in {s.seat for s in pot.shares})
-    had = next(entry.stack for entry in end.stacks if entry.seat == thief)
-    shares = (
-        ev.Share(share.seat, share.amount - amount, share.stack - amount),
-        *pot.shares[1:],
-        ev.Share(thief, amount, had + amount),
-    )
-    forged = list(events)
-    forged[at] = msgspec.structs.replace(pot, shares=shares)
-    forged[events.index(end)] = moved(end, share.seat, thief, amount)
-    return forged
-
-
 # --- figures ---------------------------------------------------------------------------------------------------------
 
 
 async def test_a_wrong_award(court: Court):
-    court.rig.forge_table = lambda _, events: (
-        steal(events, 150) if any(isinstance(e, ev.PotAwarded) for e in events) else events
-    )
+    court.rig.forge_table = steal_from_the_winner
     verdict = await passive(court)
     assert {"WRONG_AWARD", "WRONG_STACK", "WRONG_DELTA"} <= codes(verdict)
     assert verdict.referee_has_figures
@@ -122,6 +106,7 @@ async def test_a_wrong_rake():
 
     def forge(_: int, events: list[Any]) -> list[Any]:
         forged = []
+        winner = 0
         for event in events:
             if isinstance(event, ev.PotAwarded):
                 share = event.shares[0]
@@ -136,7 +121,9 @@ async def test_a_wrong_rake():
     def moved(event: ev.HandEnded, seat: int, _to: int, amount: int) -> ev.HandEnded:
         stacks = tuple([ev.SeatStack(s.seat, s.sitting_no, s.stack - amount * (s.seat == seat)) for s in event.stacks])
         loser = next(s.sitting_no for s in event.stacks if s.seat == seat)
-        deltas = tuple([ev.Delta(d.sitting_no, d.account, d.delta - amount * (d.sitting_no == loser)) for d in event.deltas])
+        deltas = tuple(
+            [ev.Delta(d.sitting_no, d.account, d.delta - amount * (d.sitting_no == loser)) for d in event.deltas]
+        )
         return msgspec.structs.replace(event, stacks=stacks, deltas=deltas)
 
     court.rig.forge_table = forge
@@ -182,14 +169,6 @@ async def test_a_pot_that_was_not_paid(court: Court):
 # --- play ------------------------------------------------------------------------------------------------------------
 
 
-async def until_turn(court: Court, times: int = 2) -> ev.TurnStarted:
-    """Start a hand and play some turns; return the open one."""
-    await court.rig.start()
-    for _ in range(times):
-        await court.rig.step(CALLS)
-    return next(e for e in reversed(court.rig.commits[-1][1]) if isinstance(e, ev.TurnStarted))
-
-
 async def broken_off(court: Court) -> HandDisputed:
     """The engine would not go on from what was forged: the hand is voided, and disputed all the same."""
     rig = court.rig
@@ -229,7 +208,9 @@ async def test_an_action_out_of_turn(court: Court):
     other = next(seat for seat in hand.order if seat != hand.turn_seat and hand.live[seat])
     stack = rig.state.at(other).stack
     option = hand.options[0]
-    forged = ev.ActionTaken(hand.turn_id, other, option.verb, 0, hand.bet[other], None, False, False, stack, ev.By.PLAYER)
+    forged = ev.ActionTaken(
+        hand.turn_id, other, option.verb, 0, hand.bet[other], None, False, False, stack, ev.By.PLAYER
+    )
     rig.forge_table = lambda _, events: [forged, *events[1:]]
     rig.auto = False
     await rig.act(option)
@@ -324,7 +305,7 @@ async def test_an_uncalled_bet_that_was_kept(court: Court):
 
     court.rig.forge_table = forge
     await court.rig.start()
-    folds = {verb: 0 for verb in ev.Verb} | {ev.Verb.BRING_IN: 1, ev.Verb.FOLD: 1}
+    folds = dict.fromkeys(ev.Verb, 0) | {ev.Verb.BRING_IN: 1, ev.Verb.FOLD: 1}
     await court.rig.play_out(weights=folds)
     verdict = await court.hear()
     assert isinstance(verdict, HandDisputed)
@@ -373,7 +354,9 @@ async def test_a_void_that_kept_something(court: Court):
 
     def change(event: ev.HandVoided) -> ev.HandVoided:
         first, *rest = event.refunds
-        return msgspec.structs.replace(event, refunds=(ev.Refund(first.seat, first.amount - 10, first.stack - 10), *rest))
+        return msgspec.structs.replace(
+            event, refunds=(ev.Refund(first.seat, first.amount - 10, first.stack - 10), *rest)
+        )
 
     rig.forge_table = change_first(ev.HandVoided, change)
     await rig.send(cmd.VoidHand(2, "test", "op"), actor="op")
@@ -427,7 +410,7 @@ async def test_a_down_card_from_another_position(court: Court):
     rig = court.rig
     await rig.start()
     # The table's vault cannot open that box: the hand ends before the showdown.
-    folds = {verb: 0 for verb in ev.Verb} | {ev.Verb.BRING_IN: 1, ev.Verb.FOLD: 1}
+    folds = dict.fromkeys(ev.Verb, 0) | {ev.Verb.BRING_IN: 1, ev.Verb.FOLD: 1}
     rig.rng.seed(3)
     while rig.state.hand is not None and rig.state.hand.phase.name != "SHOW_PROMPTS":
         await rig.step(folds)

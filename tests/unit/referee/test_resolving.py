@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from rules_service.resolving import Answer, Request, Resolver
 
+from rules_service.resolving import Answer, Request, Resolver
 from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.events import ResolutionChoice
 from stud_core.verdict_events import HandDisputed, HandResolved, ResolutionProposed
 from stud_service.refusals import Refused
-from tests.support.referee_court import Court
-from tests.unit.referee.test_planted_faults import CALLS, steal
+from tests.support.referee_court import CALLS, Court, steal_from_the_winner
 
 TABLE, REFEREE, VOID = ResolutionChoice.TABLE, ResolutionChoice.REFEREE, ResolutionChoice.VOID
 
@@ -23,9 +22,7 @@ async def stolen() -> Court:
     court = Court()
     await court.open()
     await court.hand()
-    court.rig.forge_table = lambda _, events: (
-        steal(events, 150) if any(isinstance(e, ev.PotAwarded) for e in events) else events
-    )
+    court.rig.forge_table = steal_from_the_winner
     await court.rig.start()
     await court.rig.play_out(weights=CALLS)
     verdict = await court.hear()

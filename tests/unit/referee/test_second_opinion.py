@@ -8,15 +8,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
 from rules_service.second_opinion import ranking
 from rules_service.second_opinion.betting import Round
 from rules_service.second_opinion.dealing import Deck, Stub
 from rules_service.second_opinion.pots import build_pots, layers, pay, rake_due, uncalled
-
 from stud_core import pots as engine_pots
 from stud_core.cards import parse_card, parse_cards
+from stud_core.deck import Positions, take
 from stud_core.deck import Stub as EngineStub
-from stud_core.deck import take
 from stud_core.events import DealMode, DealRequested, Size, Verb
 from stud_core.presets import PLAYNOW, WILLIAM_HILL
 from stud_core.ranks import board_strength, rank_best
@@ -153,6 +153,7 @@ def test_every_river_is_planned_and_taken_as_the_engine_and_the_dealer_do(rules:
             plan = stub.plan(rules, street, seats)
             request = DealRequested(1, street - 2, plan.street, plan.mode, plan.burn, plan.targets)
             mine, positions = stub.take(plan, rank), take(theirs, request, rank)
+            assert isinstance(positions, Positions)
             assert (mine.burns, mine.down, mine.up, mine.community) == (
                 positions.burns, positions.down, positions.up, positions.community,
             )  # fmt: skip

@@ -10,9 +10,8 @@ from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.presets import PLAYNOW
 from stud_core.verdict_events import HandDisputed, HandVerified
-from tests.support.referee_court import Court, change_first, codes, with_fields
+from tests.support.referee_court import Court, change_first, codes, until_turn, with_fields
 from tests.support.referee_hands import config_of, knobs
-from tests.unit.referee.test_planted_faults import until_turn
 
 
 @pytest.fixture
@@ -134,7 +133,7 @@ async def impossible(court: Court, *events: Any) -> set[str]:
     rig.head = await rig.append(rig.table_stream, rig.head, events, Meta(rig.now_ms, build="test"))
     await rig.start()
     while rig.state.hand is not None:
-        await rig.step({verb: 1 for verb in ev.Verb})
+        await rig.step(dict.fromkeys(ev.Verb, 1))
     verdict = await court.hear()
     assert isinstance(verdict, HandDisputed)
     return codes(verdict)
@@ -143,7 +142,7 @@ async def impossible(court: Court, *events: Any) -> set[str]:
 @pytest.mark.parametrize(
     "event",
     [
-        ev.BuyInRequested("XTS", False, 9, 1, "a9", 100, 0, False, False),  # noqa: FBT003
+        ev.BuyInRequested("XTS", False, 9, 1, "a9", 100, 0, False, False),
         ev.PlayerSeated(9, 4, 100),
         ev.PlayerSeated(1, 1, 100),
         ev.SeatReleased(1, 1, "X"),

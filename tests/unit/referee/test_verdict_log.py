@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+
 from rules_service.book import TableBook
 from rules_service.verdict_log import VerdictLog
-
 from stud_core.deck_events import HandOutcome, LogRef
 from stud_core.verdict_events import HandVerified
 from stud_eventlog.errors import LogBehind
@@ -72,7 +72,7 @@ async def test_another_writer_makes_it_read_the_log_again(log: MemoryEventLog):
     await other.write("t-1", 1)
     await other.write("t-2", 1)
     versions = await asyncio.gather(mine.write("t-1", 1), mine.write("t-3", 1))
-    assert versions == [None, 3]
+    assert tuple(versions) == (None, 3)
     assert mine.verdicts.book.table("t-2").final_hand == 1
 
 
@@ -82,9 +82,7 @@ async def test_what_cannot_be_made_concerns_its_asker_alone(log: MemoryEventLog)
     def refuse(_: TableBook) -> None:
         raise ValueError("no")
 
-    results = await asyncio.gather(
-        writer.verdicts.write("t-1", refuse), writer.write("t-2", 1), return_exceptions=True
-    )
+    results = await asyncio.gather(writer.verdicts.write("t-1", refuse), writer.write("t-2", 1), return_exceptions=True)
     assert isinstance(results[0], ValueError)
     assert results[1] == 1
 

@@ -341,8 +341,6 @@ class SettlementBlocked(_message.Message):
     HAND_NO_FIELD_NUMBER: _builtins.int
     VERDICT_VERSION_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
-    POSTINGS_FIELD_NUMBER: _builtins.int
-    RAKE_FIELD_NUMBER: _builtins.int
     table: _builtins.str
     """Table id."""
     hand_no: _builtins.int
@@ -351,12 +349,6 @@ class SettlementBlocked(_message.Message):
     """Version in the verdict log."""
     reason: _builtins.str
     """Name of a reason."""
-    rake: _builtins.int
-    """Rake that could not be booked, minor units."""
-    @_builtins.property
-    def postings(self) -> _containers.RepeatedCompositeFieldContainer[_table_events_pb2.Delta]:
-        """What could not be booked."""
-
     def __init__(
         self,
         *,
@@ -364,92 +356,14 @@ class SettlementBlocked(_message.Message):
         hand_no: _builtins.int = ...,
         verdict_version: _builtins.int = ...,
         reason: _builtins.str = ...,
-        postings: _abc.Iterable[_table_events_pb2.Delta] | None = ...,
-        rake: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["hand_no", b"hand_no", "postings", b"postings", "rake", b"rake", "reason", b"reason", "table", b"table", "verdict_version", b"verdict_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hand_no", b"hand_no", "reason", b"reason", "table", b"table", "verdict_version", b"verdict_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SettlementBlocked: _TypeAlias = SettlementBlocked  # noqa: Y015
-
-@_typing.final
-class SettlementDeferred(_message.Message):
-    """An earlier hand of the table is blocked: this verdict's figures wait behind it."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    TABLE_FIELD_NUMBER: _builtins.int
-    HAND_NO_FIELD_NUMBER: _builtins.int
-    VERDICT_VERSION_FIELD_NUMBER: _builtins.int
-    POSTINGS_FIELD_NUMBER: _builtins.int
-    RAKE_FIELD_NUMBER: _builtins.int
-    table: _builtins.str
-    """Table id."""
-    hand_no: _builtins.int
-    """Hand."""
-    verdict_version: _builtins.int
-    """Version in the verdict log."""
-    rake: _builtins.int
-    """Rake, minor units."""
-    @_builtins.property
-    def postings(self) -> _containers.RepeatedCompositeFieldContainer[_table_events_pb2.Delta]:
-        """Net results; empty for a void."""
-
-    def __init__(
-        self,
-        *,
-        table: _builtins.str = ...,
-        hand_no: _builtins.int = ...,
-        verdict_version: _builtins.int = ...,
-        postings: _abc.Iterable[_table_events_pb2.Delta] | None = ...,
-        rake: _builtins.int = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["hand_no", b"hand_no", "postings", b"postings", "rake", b"rake", "table", b"table", "verdict_version", b"verdict_version"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___SettlementDeferred: _TypeAlias = SettlementDeferred  # noqa: Y015
-
-@_typing.final
-class EscrowsFrozen(_message.Message):
-    """A hand is in dispute: what those dealt in have at the table stays there until the hand is settled."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    TABLE_FIELD_NUMBER: _builtins.int
-    HAND_NO_FIELD_NUMBER: _builtins.int
-    VERDICT_VERSION_FIELD_NUMBER: _builtins.int
-    SITTINGS_FIELD_NUMBER: _builtins.int
-    table: _builtins.str
-    """Table id."""
-    hand_no: _builtins.int
-    """Hand."""
-    verdict_version: _builtins.int
-    """Version in the verdict log."""
-    @_builtins.property
-    def sittings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Sittings dealt into the hand."""
-
-    def __init__(
-        self,
-        *,
-        table: _builtins.str = ...,
-        hand_no: _builtins.int = ...,
-        verdict_version: _builtins.int = ...,
-        sittings: _abc.Iterable[_builtins.int] | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["hand_no", b"hand_no", "sittings", b"sittings", "table", b"table", "verdict_version", b"verdict_version"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___EscrowsFrozen: _TypeAlias = EscrowsFrozen  # noqa: Y015
 
 @_typing.final
 class CashedOut(_message.Message):
@@ -522,76 +436,6 @@ class CashOutBlocked(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CashOutBlocked: _TypeAlias = CashOutBlocked  # noqa: Y015
-
-@_typing.final
-class CashOutDeferred(_message.Message):
-    """A cash-out waits for a hand in dispute; it is answered together with the hand's settlement."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    TABLE_FIELD_NUMBER: _builtins.int
-    SITTING_NO_FIELD_NUMBER: _builtins.int
-    ACCOUNT_FIELD_NUMBER: _builtins.int
-    CLAIM_FIELD_NUMBER: _builtins.int
-    AFTER_HAND_FIELD_NUMBER: _builtins.int
-    table: _builtins.str
-    """Table id."""
-    sitting_no: _builtins.int
-    """Sitting."""
-    account: _builtins.str
-    """Account."""
-    claim: _builtins.int
-    """What the table says, minor units; not set when the sitting never sat."""
-    after_hand: _builtins.int
-    """Last hand dealt in, 0 if none."""
-    def __init__(
-        self,
-        *,
-        table: _builtins.str = ...,
-        sitting_no: _builtins.int = ...,
-        account: _builtins.str = ...,
-        claim: _builtins.int | None = ...,
-        after_hand: _builtins.int = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_claim", b"_claim", "claim", b"claim"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_claim", b"_claim", "account", b"account", "after_hand", b"after_hand", "claim", b"claim", "sitting_no", b"sitting_no", "table", b"table"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__claim: _TypeAlias = _typing.Literal["claim"]  # noqa: Y015
-    _WhichOneofArgType__claim: _TypeAlias = _typing.Literal["_claim", b"_claim"]  # noqa: Y015
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__claim) -> _WhichOneofReturnType__claim | None: ...
-
-Global___CashOutDeferred: _TypeAlias = CashOutDeferred  # noqa: Y015
-
-@_typing.final
-class AnswerRepeated(_message.Message):
-    """A table asked again and was given the same answer again; nothing moved."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    TABLE_FIELD_NUMBER: _builtins.int
-    SITTING_NO_FIELD_NUMBER: _builtins.int
-    ANSWER_FIELD_NUMBER: _builtins.int
-    table: _builtins.str
-    """Table id."""
-    sitting_no: _builtins.int
-    """Sitting."""
-    answer: _builtins.str
-    """Event name of the answer, e.g. "BuyInFunded"."""
-    def __init__(
-        self,
-        *,
-        table: _builtins.str = ...,
-        sitting_no: _builtins.int = ...,
-        answer: _builtins.str = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["answer", b"answer", "sitting_no", b"sitting_no", "table", b"table"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___AnswerRepeated: _TypeAlias = AnswerRepeated  # noqa: Y015
 
 @_typing.final
 class AccountFrozen(_message.Message):

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from stud_core import commands as cmd
+from stud_core import events as ev
+from stud_core.presets import PLAYNOW
+from stud_core.rejection import Reason
+from stud_core.state import Phase
+from tests.unit.core.house import FREE, House, kinds, knobs, only
+
+RULES = knobs(PLAYNOW, **FREE)
+
+
+def test_decks_come_one_at_a_time():
+    house = House(RULES, [1, 2])
+    assert house.send(cmd.RecordDeck(1, b"abc")) == [ev.DeckReady(1, b"abc")]
+    assert house.state.commitment == b"abc"
+    assert house.refuse(cmd.RecordDeck(1, b"abc")).reason is Reason.ALREADY_DONE
+    assert house.refuse(cmd.RecordDeck(2, b"abc")).reason is Reason.UNEXPECTED_CARDS
+
+
+def dealt(seats: int = 2) -> House:
+    """Third street is asked for and has not come."""
+    house = House(RULES, range(1, seats + 1))
+    house.ready_deck()
+    house.send(cmd.StartHand())
+    return house
+
+
+def test_the_right_cards_give_the_turn():
+    house = dealt()
+    events = house.send(house.answer())
+    assert kinds(events) == ["CardsDealt", "TurnStarted"]
+    turn = only(events, ev.TurnStarted)
+    assert (turn.turn_id, turn.seat, turn.to_call, turn.deadline_ms) == (
+        house.state.version, 1, 0, house.now_ms + 10_000,
+    )  # fmt: skip
+    assert house.hand.street == 3
+    assert (house.hand.phase, house.hand.counts) == (Phase.BETTING, (2,))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"up": ()},
+        {"up": (ev.UpCard(1, 9), ev.UpCard(3, 10))},
+        {"up": (ev.UpCard(1, 9), ev.UpCard(2, 9))},
+        {"up": (ev.UpCard(1, 9), ev.UpCard(2, 52))},
+        {"up": (ev.UpCard(1, -1), ev.UpCard(2, 5))},
+        {"down": ()},
+        {"down": tuple(ev.DownCard(seat, 7, b"") for seat in (1, 2, 1, 2))},
+        {"community": 5},
+        {"root": None},
+        {"deal_no": 2},
+        {"hand_no": 2},
+    ],
+)
+def test_other_cards_are_refused(change: dict[str, object]):
+    house = dealt()
+    answer = msgspec.structs.replace(house.answer(), **change)
+    assert house.refuse(answer).reason is Reason.UNEXPECTED_CARDS
+
+
+def test_no_card_comes_twice():
+    house = dealt()
+    first = house.answer()
+    house.send(first)
+    assert house.refuse(first).reason is Reason.ALREADY_DONE
+    house.act(1, "bring_in")
+    house.send(house.command("call"))
+    answer = house.answer()
+    again = (ev.UpCard(1, house.hand.up[2][0]), answer.up[1])
+    assert house.refuse(msgspec.structs.replace(answer, up=again)).reason is Reason.UNEXPECTED_CARDS
+    assert house.refuse(msgspec.structs.replace(answer, root=b"x")).reason is Reason.UNEXPECTED_CARDS
+    assert house.refuse(msgspec.structs.replace(answer, down=first.down)).reason is Reason.UNEXPECTED_CARDS
+    house.send(answer)
+
+
+def test_cards_of_a_voided_hand_are_ignored():
+    house = dealt()
+    answer = house.answer()
+    house.send(cmd.VoidHand(1, "test", "op"))
+    assert house.refuse(answer).reason is Reason.ALREADY_DONE
+
+
+def test_cards_without_a_hand():
+    house = House(RULES, [1, 2])
+    assert house.refuse(cmd.RecordCards(1, 1, (), ())).reason is Reason.UNEXPECTED_CARDS
+    house.sit(3, auto_post=False)
+    house.ready_deck()
+    house.send(cmd.StartHand())
+    assert house.hand.phase is Phase.ANTES
+    assert house.refuse(cmd.RecordCards(1, 1, (), ())).reason is Reason.UNEXPECTED_CARDS
+
+
+def test_nobody_can_bet_so_every_street_is_dealt():
+    house = House(RULES, {1: 50, 2: 50, 3: 5_000})
+    house.ready_deck()
+    house.send(cmd.StartHand())
+    for street in (3, 4, 5, 6):
+        events = house.send(house.answer())
+        assert kinds(events) == ["CardsDealt", "DealRequested"]
+        assert house.hand.street == street
+    events = house.send(house.answer())
+    assert kinds(events)[0] == "CardsDealt"
+    assert kinds(events)[-1] == "HandEnded"
+    assert house.happened(ev.TurnStarted) == []
+
+
+def eight_to_the_river() -> House:
+    up = {seat: cards for seat, cards in enumerate(["2c 3d 5h 9s", "Kc Kd 2h 3s", "Qc Qd 9h 9d", "4c 6d", "4d 7h", "5c 8s", "6s Td", "7s Jd"], 1)}
+    house = House(RULES, range(1, 9), up=up)
+    house.start()
+    house.passive(street=6)
+    return house
+
+
+def test_eight_players_share_a_community_card():
+    house = eight_to_the_river()
+    while house.hand.deal is None and house.hand.street == 6:
+        seat = house.hand.turn_seat
+        house.send(house.command("check"))
+        assert seat
+    request = house.hand.deal
+    assert request is not None
+    assert (request.mode, request.burn, request.targets) == (ev.DealMode.COMMUNITY, False, ())
+    answer = house.answer()
+    face_up = house.hand.up[1][0]
+    assert house.refuse(msgspec.structs.replace(answer, community=None)).reason is Reason.UNEXPECTED_CARDS
+    assert house.refuse(msgspec.structs.replace(answer, community=face_up)).reason is Reason.UNEXPECTED_CARDS
+    house.deck = [card for card in house.deck if card != 46] + [46]  # Kh
+    answer = msgspec.structs.replace(answer, community=46)
+    house.send(answer)
+    assert house.hand.first == 2, "three kings with the common card beat two pair"
+    house.passive()
+    assert house.happened(ev.HandEnded)
+
+
+def test_the_community_card_may_be_left_out_of_the_order():
+    house = eight_to_the_river()
+    config = msgspec.structs.replace(
+        house.state.rules, ruleset=knobs(house.state.rules.ruleset, community_counts_for_first=False)
+    )
+    while house.hand.deal is None:
+        house.send(house.command("check"))
+    house.state = msgspec.structs.replace(house.state, config=config)
+    answer = msgspec.structs.replace(house.answer(), community=46)
+    from stud_core.decide import step
+
+    result = step(house.state, answer, house.ctx())
+    assert isinstance(result, tuple)
+    assert result[1].running.first == 3
