@@ -1,136 +1,307 @@
-"""``stud adjudicate``: recorded hands through the core alone; do the same players act, pay and win?"""
+"""``stud adjudicate``: recorded hands played through the rules alone, no service, no log, no clock.
+
+``judge`` is the library part: one recorded hand in, a verdict and the script that led to it out. A hand matches when
+every recorded action was the turn of the recorded player and legal for the recorded amount, and when uncalled
+returns and awards come out as recorded.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import product
+import sys
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
-from typing import Annotated
+from typing import Annotated, Final, NoReturn
 
 import msgspec
 import typer
-from rich.progress import Progress
 
-from stud_cli.core_play import CorePlay, NotAsRecordedError
-from stud_cli.handfile import BadHandError, RecordedHand, read_hands
-from stud_cli.handscript import Script, compare, course_of, table_config
-from stud_cli.hidden_cards import deck_of, draw, explainable
-from stud_cli.output import FINE, FOUND, JsonFlag, console, could_not_run, last_line, notes, table_of
-from stud_core.ruleset import OddUnits
-from stud_core.validate import validate_config
+from stud_cli.handfile import BadHandError, BadLine, RecordedHand, read_hands
+from stud_cli.handscript import (
+    Course,
+    Move,
+    Outcome,
+    Script,
+    compare,
+    course_of,
+    describe,
+    literal_verb,
+    matching_options,
+    table_config,
+)
+from stud_cli.hidden_cards import ODD_UNITS, Cards, arithmetic, deck_of, draw, explainable
+from stud_core import commands as cmd
+from stud_core import events as ev
+from stud_core.conservation import check
+from stud_core.decide import step
+from stud_core.rejection import Rejection
+from stud_core.state import Phase, Table
 
-MAX_AMBIGUOUS = 4
-"""All-in wagers of one hand that could have been declared low or high; more are tried in one way only."""
+MAX_READINGS: Final = 16  # ways to read wagers whose declared size is not recorded
+PATIENCE_S: Final = 2.0  # a progress bar appears when it takes longer
 
 
-class Result(msgspec.Struct, frozen=True):
-    """What became of one hand; no reasons = a match."""
+class Verdict(msgspec.Struct, frozen=True):
+    """``why`` is empty for a match. ``note`` says what could not be checked. ``script`` is what was played, if anything."""
 
     hand_id: str
-    why: tuple[str, ...] = ()
+    why: str
+    note: str = ""
+    script: Script | None = None
+
+    @property
+    def matched(self) -> bool:
+        return not self.why
 
 
-class Finding(msgspec.Struct, frozen=True):
-    """A script that came closest to the recording, and what still differs. ``fits`` is False where no hidden
-    cards make the recorded players act and win.
+class RefusedError(Exception):
+    """The rules do not allow what was recorded."""
+
+
+# --- one hand -----------------------------------------------------------------
+
+
+def judge(hand: RecordedHand, rng: Random) -> Verdict:
+    """Play a recorded hand through the core and compare; raises :class:`BadHandError` for one that makes no sense.
+
+    Who gets the odd units of a split is not recorded; the first published reading that pays what was paid is taken.
     """
-
-    script: Script | None
-    why: tuple[str, ...]
-    fits: bool = True
-
-
-def adjudicate(
-    files: Annotated[list[Path], typer.Argument(help="Recorded hands, one JSON object a line.")],
-    seed: Annotated[int, typer.Option(help="Seed for cards that the recording hides.")] = 1,
-    json_output: JsonFlag = False,
-) -> None:
-    """Replay recorded hands with the rules engine and compare actors, amounts, returns and awards.
-
-    Example: stud adjudicate tests/golden/hands/stars.jsonl --json
-    """
-    hands, results = read_all(files)
-    with Progress(console=notes, disable=json_output, transient=True) as progress:
-        for hand in progress.track(hands, description="hands"):
-            results.append(Result(hand.id, judge(hand, seed).why))
-    raise typer.Exit(report(results, json_output=json_output))
-
-
-def read_all(files: Sequence[Path]) -> tuple[list[RecordedHand], list[Result]]:
-    """Read every file; a line that is no hand is a result by itself. Exits with 2 when a file cannot be read."""
-    hands: list[RecordedHand] = []
-    bad: list[Result] = []
-    for path in files:
-        for found in read_hands(path):
-            if isinstance(found, RecordedHand):
-                hands.append(found)
-            elif found.line == 0:
-                could_not_run(str(found))
-            else:
-                bad.append(Result(f"{path.name}:{found.line}", (found.why,)))
-    return hands, bad
-
-
-def judge(hand: RecordedHand, seed: int) -> Finding:
-    """Find cards, odd-unit rule and declared sizes that reproduce a hand, or say what differs."""
-    try:
-        course = course_of(hand)
-    except BadHandError as error:
-        return Finding(None, (str(error),))
-    first: Finding | None = None
-    for odd_units in OddUnits:
+    course = course_of(hand)
+    verdict = None
+    for odd_units in ODD_UNITS:
         config = table_config(hand, odd_units)
-        problems = validate_config(config)
-        if problems:
-            return Finding(None, tuple(str(problem) for problem in problems))
-        rng = Random(f"{seed} {hand.id}")  # noqa: S311 - finds cards that fit, deals nothing
         cards = draw(course, config.ruleset, rng)
         script = Script(course, config, deck_of(course, cards, rng), course.expected.moves)
-        fits = cards.fits_actors and cards.fits_awards
-        if not cards.fits_actors:
-            why = () if explainable(course, config.ruleset) else ("no result pays what was paid",)
-            return Finding(script, why, fits=False)
-        found = _try(script, awards=cards.fits_awards, fits=fits)
-        if not cards.fits_awards and not explainable(course, config.ruleset):
-            found = Finding(script, (*found.why, "no result pays what was paid"), fits=False)
-        if not found.why:
+        found = _judge_script(script, cards)
+        if found.matched:
             return found
-        first = first or found
-    return first or Finding(None, ("nothing was tried",))
-
-
-def _try(script: Script, *, awards: bool, fits: bool) -> Finding:
-    """Play a script, with every way to declare its ambiguous wagers; return the match, else the first attempt."""
-    first: Finding | None = None
-    for declared in _declarations():
-        play = CorePlay(script, declared)
-        try:
-            outcome = play.play()
-            why = tuple(compare(script.course.expected, outcome, script.course.names, awards=awards))
-        except NotAsRecordedError as error:
-            why = (str(error),)
-        if not why:
-            return Finding(msgspec.structs.replace(script, moves=tuple(play.sized)), (), fits=fits)
-        first = first or Finding(script, why, fits=fits)
-        if play.ambiguous == 0:
+        verdict = verdict or found
+        if not _is_split(course):
             break
-    return first or Finding(script, ("nothing was tried",))
+    assert verdict is not None
+    return verdict
 
 
-def _declarations() -> Iterator[tuple[int, ...]]:
-    yield from product((0, 1), repeat=MAX_AMBIGUOUS)
+def _is_split(course: Course) -> bool:
+    """Whether several were paid, so that there may be odd units."""
+    return len(course.expected.awards) > 1
 
 
-def report(results: Sequence[Result], *, json_output: bool) -> int:
-    """Print the result and return the exit code: 1 if anything differs."""
-    bad = [result for result in results if result.why]
-    if json_output:
-        mismatched = [{"id": result.hand_id, "why": "; ".join(result.why)} for result in bad]
-        last_line({"hands": len(results), "matched": len(results) - len(bad), "mismatched": mismatched})
-    else:
-        if bad:
-            rows = [(result.hand_id, "; ".join(result.why)) for result in bad]
-            console.print(table_of("Hands that differ", ("hand", "why"), rows))
-        console.print(f"{len(results)} hands, {len(results) - len(bad)} matched")
-    return FOUND if bad else FINE
+def _judge_script(script: Script, cards: Cards) -> Verdict:
+    """Play every reading of the undeclared sizes until one matches; report the first one otherwise."""
+    course = script.course
+    if not cards.fits_actors:
+        note = "no draw of the hidden cards brings out the recorded actors: only amounts and awards were checked"
+        return Verdict(course.hand_id, "; ".join(arithmetic(course, script.config)), note)
+    note = "" if cards.fits_awards else "no draw of the hidden cards pays the recorded winners: awards only checked as sums"
+    readings: list[tuple[int, ...]] = [()]
+    first: Verdict | None = None
+    for _ in range(MAX_READINGS):
+        run = _Run(script, readings.pop())
+        why = run.play(awards=cards.fits_awards)
+        if not why and not cards.fits_awards and not explainable(course, script.config.ruleset):
+            why = "no result of the showdown pays what was recorded: " + _sums(course)
+        played = msgspec.structs.replace(script, moves=(*run.moves, *script.moves[len(run.moves) :]))
+        verdict = Verdict(course.hand_id, why, note, played)
+        if verdict.matched:
+            return verdict
+        first = first or verdict
+        readings += run.other_readings()
+        if not readings:
+            break
+    assert first is not None
+    return first
+
+
+def _sums(course: Course) -> str:
+    return ", ".join(f"{course.names[seat]} {amount}" for seat, amount in sorted(course.expected.awards.items()))
+
+
+class _Run:
+    """One play of a script at a table of its own. ``reading`` says which size to take at each ambiguous wager."""
+
+    def __init__(self, script: Script, reading: tuple[int, ...]) -> None:
+        self.script = script
+        self.reading = reading
+        self.choices: list[int] = []  # number of readings at each ambiguous wager met
+        self.state = Table()
+        self.deck = iter(enumerate(script.deck))
+        self.card_in: dict[bytes, int] = {}
+        self.moves: list[Move] = []
+        self.antes: dict[int, int] = {}
+        self.uncalled: dict[int, int] = {}
+        self.awards: dict[int, int] = {}
+
+    def play(self, *, awards: bool) -> str:
+        """Return what is wrong, nothing if the hand comes out."""
+        try:
+            self._sit_down()
+            while self.state.hand is not None:
+                self._go_on()
+        except RefusedError as refusal:
+            return str(refusal)
+        names = self.script.course.names
+        outcome = Outcome(self.antes, tuple(self.moves), self.uncalled, self.awards)
+        return "; ".join(compare(self.script.course.expected, outcome, names, awards=awards))
+
+    def other_readings(self) -> Iterator[tuple[int, ...]]:
+        """Readings that differ from this one at a later ambiguous wager."""
+        taken = (*self.reading, *([0] * (len(self.choices) - len(self.reading))))
+        for position in range(len(self.reading), len(self.choices)):
+            for other in range(1, self.choices[position]):
+                yield (*taken[:position], other)
+
+    def _sit_down(self) -> None:
+        self._send(cmd.OpenTable(self.script.config))
+        for seat, stack in self.script.course.stacks.items():
+            self._send(cmd.TakeSeat(_account(seat), seat, stack, auto_post=True, muck_losing=False))
+            self._send(cmd.RecordFunding(self.state.next_sitting_no - 1, stack))
+        self._send(cmd.RecordDeck(1, bytes(32)))
+        self._send(cmd.StartHand())
+
+    def _go_on(self) -> None:
+        """Do the one thing that the hand waits for."""
+        hand = self.state.running
+        if hand.deal is not None:
+            self._send(self._deal(hand.deal))
+        elif hand.phase is Phase.SHOW_PROMPTS:
+            prompt = hand.prompts[0]
+            show = prompt.seat in self.script.shows
+            cards = tuple(self.card_in[box.sealed] for box in hand.down[prompt.seat]) if show else ()
+            self._send(cmd.ChooseShow(_account(prompt.seat), prompt.prompt_id, show, cards))
+        else:
+            self._move()
+
+    def _deal(self, request: ev.DealRequested) -> cmd.RecordCards:
+        down: list[ev.DownCard] = []
+        up: list[ev.UpCard] = []
+        community = None
+        if request.mode is ev.DealMode.COMMUNITY:
+            community = next(self.deck)[1]
+        for _ in range({3: 2, 7: 1}.get(request.street, 0)):
+            down += [self._box(seat) for seat in request.targets]
+        if request.street < 7:
+            up = [ev.UpCard(seat, next(self.deck)[1]) for seat in request.targets]
+        root = bytes(32) if request.deal_no == 1 else None
+        return cmd.RecordCards(request.hand_no, request.deal_no, tuple(up), tuple(down), community, root)
+
+    def _box(self, seat: int) -> ev.DownCard:
+        position, card = next(self.deck)
+        sealed = position.to_bytes(1, "big")
+        self.card_in[sealed] = card
+        return ev.DownCard(seat, position, sealed)
+
+    def _move(self) -> None:
+        hand, names = self.state.running, self.script.course.names
+        legal = ", ".join(describe(option) for option in hand.options)
+        if len(self.moves) == len(self.script.moves):
+            raise RefusedError(f"the record ends where {names[hand.turn_seat]} has to act on street {hand.street}: {legal}")
+        move = self.script.moves[len(self.moves)]
+        where = f"action {len(self.moves) + 1}, street {hand.street}"
+        if move.seat != hand.turn_seat or move.street != hand.street:
+            raise RefusedError(
+                f"{where}: {names[hand.turn_seat]} has to act ({legal}), "
+                f"recorded {names[move.seat]} {move} on street {move.street}"
+            )
+        options = matching_options(move, hand.options)
+        if len(options) > 1:
+            self.choices.append(len(options))
+            position = len(self.choices) - 1
+            options = [options[self.reading[position] if position < len(self.reading) else 0]]
+        verb, size = (options[0].verb, options[0].size) if options else (literal_verb(move, hand.options), move.size)
+        act = cmd.Act(_account(move.seat), hand.turn_id, verb, move.to, size)
+        taken = next(event for event in self._send(act, f"{where}: {names[move.seat]} {move}: ") if _is_action(event))
+        assert isinstance(taken, ev.ActionTaken)
+        self.moves.append(
+            msgspec.structs.replace(move, amount=taken.amount, to=taken.to, all_in=taken.all_in, size=taken.size)
+        )
+
+    def _send(self, command: cmd.Command, what: str = "") -> list[ev.Event]:
+        """Decide, fold, check the chips, note what is compared; raises RefusedError."""
+        context = cmd.Context(now_ms=0, version=self.state.version + 1)
+        answer = step(self.state, command, context)
+        if isinstance(answer, Rejection):
+            legal = ", ".join(describe(option) for option in answer.legal)
+            rule = f" ({answer.rule})" if answer.rule else ""
+            raise RefusedError(f"{what}{answer.reason}{rule}: {answer.text}" + (f"; legal: {legal}" if legal else ""))
+        events, self.state = answer
+        if self.state.wants_showdown:
+            hand = self.state.running
+            live = [seat for seat in hand.order if hand.live[seat]]
+            clear = {seat: tuple(self.card_in[box.sealed] for box in hand.down[seat]) for seat in live}
+            shown = step(self.state, cmd.Showdown(clear), context)
+            if isinstance(shown, Rejection):
+                raise RefusedError(f"showdown: {shown.reason}: {shown.text}")
+            events, self.state = [*events, *shown[0]], shown[1]
+        fault = check(self.state)
+        if fault:
+            raise RefusedError(f"chips were made or lost: {fault}")
+        for event in events:
+            self._note(event)
+        return events
+
+    def _note(self, event: ev.Event) -> None:
+        match event:
+            case ev.AntePosted():
+                self.antes[event.seat] = event.amount
+            case ev.UncalledReturned():
+                self.uncalled[event.seat] = self.uncalled.get(event.seat, 0) + event.amount
+            case ev.PotAwarded():
+                for share in event.shares:
+                    self.awards[share.seat] = self.awards.get(share.seat, 0) + share.amount
+
+
+def _is_action(event: ev.Event) -> bool:
+    return isinstance(event, ev.ActionTaken)
+
+
+def _account(seat: int) -> str:
+    return f"player-{seat}"
+
+
+# --- many hands ---------------------------------------------------------------
+
+
+class Report(msgspec.Struct):
+    """What a run found: verdicts on all hands that could be read, and the lines that could not."""
+
+    verdicts: list[Verdict] = msgspec.field(default_factory=list)
+    malformed: list[BadLine] = msgspec.field(default_factory=list)
+
+    @property
+    def mismatched(self) -> list[Verdict]:
+        return [verdict for verdict in self.verdicts if not verdict.matched]
+
+    @property
+    def exit_code(self) -> int:
+        """0 = all matched, 1 = some did not, 2 = something could not be read (whatever the rest said)."""
+        if self.malformed or not self.verdicts:
+            return 2
+        return 1 if self.mismatched else 0
+
+    def to_json(self) -> str:
+        """The last line of ``--json``; ``malformed`` is there only when something was."""
+        found: dict[str, object] = {
+            "hands": len(self.verdicts),
+            "matched": len(self.verdicts) - len(self.mismatched),
+            "mismatched": [{"id": verdict.hand_id, "why": verdict.why} for verdict in self.mismatched],
+        }
+        if self.malformed:
+            found["malformed"] = [{"file": b.file, "line": b.line, "why": b.why} for b in self.malformed]
+        return msgspec.json.encode(found).decode()
+
+
+def judge_lines(lines: Iterable[tuple[str, int, RecordedHand | BadLine]], seed: int, report: Report) -> Iterator[None]:
+    """Judge hand after hand into ``report``; the same seed draws the same hidden cards for a hand, wherever it stands."""
+    for file, number, line in lines:
+        if isinstance(line, BadLine):
+            report.malformed.append(line)
+        else:
+            try:
+                report.verdicts.append(judge(line, Random(f"{seed}:{line.id}")))  # noqa: S311
+            except BadHandError as error:
+                report.malformed.append(BadLine(file, number, str(error)))
+        yield
+
+

@@ -106,7 +106,7 @@ class Course(msgspec.Struct, frozen=True):
     best_five: dict[int, tuple[int, ...]]
     shows: frozenset[int]
     expected: Outcome
-    rake: int
+    small_bet: int
 
     @property
     def common(self) -> bool:
@@ -254,7 +254,7 @@ def course_of(hand: RecordedHand) -> Course:
             uncalled=uncalled,
             awards={seat: amount for seat, amount in reader.awards.items() if amount},
         ),
-        rake=hand.rake,
+        small_bet=hand.small_bet,
     )
 
 

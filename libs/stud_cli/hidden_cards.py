@@ -51,19 +51,18 @@ class Cards(msgspec.Struct, frozen=True):
 
 def draw(course: Course, rules: Ruleset, rng: Random) -> Cards:
     """Find the hidden cards; where nothing fits within a bounded number of tries, say so in the answer."""
-    results = list(_results(course, rules))
-    best = Cards({}, {}, None, fits_actors=False, fits_awards=False)
-    for _ in range(ROUNDS if _anything_hidden(course) else 1):
-        drawing = _Drawing(course, rules, rng)
-        if not drawing.draw_up_cards():
-            if not best.down:
-                best = drawing.cards(fits_actors=False, fits_awards=False)
-            continue
-        fits = any(drawing.draw_down_cards(winners) for winners in results) if len(course.live) > 1 else True
-        if fits or not best.fits_actors:
-            best = drawing.cards(fits_actors=True, fits_awards=fits)
-        if fits:
+    results = list(_results(course, rules)) if len(course.live) > 1 else [()]
+    best: Cards | None = None
+    for attempt in range(ROUNDS if _anything_hidden(course) else 1):
+        # A show of five cards is nearly always the best hand; where that fits nothing it is taken as a mere show.
+        drawing = _Drawing(course, rules, rng, best_five=2 * attempt < ROUNDS)
+        actors = drawing.draw_up_cards()
+        awards = actors and any(drawing.draw_down_cards(winners) for winners in results)
+        if best is None or (actors, awards) > (best.fits_actors, best.fits_awards):
+            best = drawing.cards(fits_actors=actors, fits_awards=awards)
+        if awards:
             break
+    assert best is not None
     return best
 
 
@@ -159,8 +158,9 @@ def _anything_hidden(course: Course) -> bool:
 class _Drawing:
     """One fresh start: known cards in their places, hidden ones drawn street by street."""
 
-    def __init__(self, course: Course, rules: Ruleset, rng: Random) -> None:
+    def __init__(self, course: Course, rules: Ruleset, rng: Random, *, best_five: bool) -> None:
         self.course, self.rules, self.rng = course, rules, rng
+        self.best_five = best_five
         self.down = {seat: list(cards) for seat, cards in course.down.items()}
         self.up = {seat: list(cards) for seat, cards in course.up.items()}
         self.community = course.community
@@ -257,15 +257,16 @@ class _Drawing:
 
     def _high_bet(self) -> bool:
         """Whether fourth street was opened for more than any bet without an open pair."""
-        amounts = [m.to for m in self.course.expected.moves if m.street == 4 and m.verb == "bet"]
-        small = min([m.to for m in self.course.expected.moves if m.verb == "complete"], default=None)
-        return small is not None and bool(amounts) and amounts[0] > small
+        bets = [move.to for move in self.course.expected.moves if move.street == 4 and move.verb == "bet"]
+        return bool(bets) and bets[0] > self.course.small_bet
 
     # Down cards: players who contradict the result draw again.
 
     def draw_down_cards(self, winners: Winners) -> bool:
         """Draw hidden down cards until exactly ``winners`` win; keeps the last draw when it does not come out."""
-        showdown = _Showdown(self.course, winners)
+        if len(self.course.live) == 1:
+            return True
+        showdown = _Showdown(self.course, winners, self.best_five)
         base = {seat: [c for c in (*self.up[seat], *self.down[seat]) if c is not None] for seat in self.course.live}
         if self.course.common and self.community is not None:
             base = {seat: [*cards, self.community] for seat, cards in base.items()}
@@ -348,14 +349,15 @@ def _is_pair(board: tuple[int, ...]) -> bool:
 class _Showdown:
     """What a result demands of the ranks (lower is better) of the players in it."""
 
-    def __init__(self, course: Course, winners: Winners) -> None:
+    def __init__(self, course: Course, winners: Winners, best_five: bool) -> None:
         self.ties: set[tuple[int, int]] = set()
         self.beats: set[tuple[int, int]] = set()
         for pot, won in zip(pots_of(course), winners, strict=True):
             first = min(won)
             self.ties |= {(first, other) for other in won if other != first}
             self.beats |= {(first, other) for other in pot.eligible if other not in won}
-        self.exact = {seat: rank_best(cards) for seat, cards in course.best_five.items() if seat in course.live}
+        shown = course.best_five if best_five else {}
+        self.exact = {seat: rank_best(cards) for seat, cards in shown.items() if seat in course.live}
 
     def guilty(self, ranks: dict[int, int]) -> list[int]:
         """Seats whose hands contradict the result, both sides of a contradiction."""

@@ -167,7 +167,7 @@ async def test_a_hand_without_its_log_waits_and_the_other_tables_go_on(referee: 
     assert isinstance((await referee.verdict(lost))[1], HandVerified)
 
 
-async def nothing(_: Any) -> None:
+async def nothing(event: Any) -> None:
     """The table does not hear the dealer."""
 
 

@@ -1,8 +1,8 @@
 """The dealer of the table driver: one deck, cards in boxes, and an account of all 52 of them.
 
-It answers ``DealRequested`` as the rule pages say a dealer does (P12, P18, P30-P35, W20-W21) and keeps where every
-card came from, so that tests can ask for deck positions. Cards a test names come to the seat they were named for;
-all others are random.
+It answers ``DealRequested`` as the rule pages say a dealer does (P12, P18, P30-P35, W20-W21), card by card, and checks
+that the product's dealer (``stud_core.deck``) takes the same positions. Cards a test names come to the seat they were
+named for; all others are random.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from random import Random
 
 from stud_core.cards import DECK_SIZE, card_name, parse_card, parse_cards
 from stud_core.commands import RecordCards
+from stud_core.deck import Positions, Stub, take
 from stud_core.events import DealMode, DealRequested, DownCard, UpCard
 from stud_core.state import Hand
 
@@ -54,17 +55,23 @@ class Dealer:
         self.places: dict[tuple[int, int], list[int]] = {}
         self.requests: list[DealRequested] = []
         self.river: River | None = None
+        # How a pool is shuffled. Where a test names river cards, burns come last: what they are is fixed already.
+        self.river_rank = [DECK_SIZE - position for position in range(DECK_SIZE)]
+        if not any(len(cards) > 2 for cards in self._down.values()):
+            self.rng.shuffle(self.river_rank)
 
     def answer(self, request: DealRequested) -> RecordCards:
         """Deal what a request asks for."""
         self.requests.append(request)
         stub = DECK_SIZE - self.next
+        product = take(Stub(self.next, tuple(self.burned)), request, self.river_rank)
+        burned = len(self.burned)
         if request.burn:
             self._burn()
         match request.mode:
             case DealMode.COMMUNITY:
-                dealt = self._deal_community(request)
                 pool = len(self.burned) if self.burns else stub
+                dealt = self._deal_community(request)
             case DealMode.RECYCLE:
                 pool = stub + len(self.burned)
                 dealt = self._deal_recycled(request)
@@ -74,7 +81,15 @@ class Dealer:
         if request.street == 7:
             count = len(dealt.down) + (dealt.community is not None)
             self.river = River(request.mode, stub, int(request.burn), pool, count, pool - count)
+        burns = tuple(self.burned[burned:]) if request.burn else ()
+        down = tuple((box.seat, box.pos) for box in dealt.down)
+        up = tuple((card.seat, self._position(card.card)) for card in dealt.up)
+        community = None if dealt.community is None else self._position(dealt.community)
+        assert product == Positions(burns, down, up, community), product
         return dealt
+
+    def _position(self, card: int) -> int:
+        return next(position for position, there in self.card_at.items() if there == card)
 
     def open(self, down: tuple[DownCard, ...]) -> tuple[int, ...]:
         """Clear cards of boxes: what the shell's vault does."""
@@ -109,17 +124,14 @@ class Dealer:
 
     def _deal_recycled(self, request: DealRequested) -> RecordCards:
         """Burns and stub shuffled together; no burn before it (P34)."""
-        pool = [*self.burned, *range(self.next, DECK_SIZE)]
-        self.rng.shuffle(pool)
+        pool = sorted([*self.burned, *range(self.next, DECK_SIZE)], key=self.river_rank.__getitem__)
         self.next = DECK_SIZE
         down: list[DownCard] = []
-        for seat in request.targets:
-            # A named card may lie anywhere in what was never turned; a burnt one is what it is.
-            position = next((p for p in pool if p not in self.card_at), pool[0])
-            if not self.wanted_down.get(seat):
-                position = pool[0]
-            pool.remove(position)
-            self.card_at.setdefault(position, self._choose(self.wanted_down.get(seat)))
+        for seat, position in zip(request.targets, pool, strict=False):
+            if position not in self.card_at:
+                self.card_at[position] = self._choose(self.wanted_down.get(seat))
+            else:
+                assert not self.wanted_down.get(seat), "a named river card would have to be a burnt one"
             self.burned = [p for p in self.burned if p != position]
             down.append(self._down_card(request, seat, position))
         return self._record(request, [], down)
@@ -127,7 +139,7 @@ class Dealer:
     def _deal_community(self, request: DealRequested) -> RecordCards:
         """One of the shuffled burns (P35), or the next card of the stub where nothing is burnt (W21)."""
         if self.burns:
-            position = self.burned[0] if self._community is not None else self.rng.choice(self.burned)
+            position = min(self.burned, key=self.river_rank.__getitem__)
             self.burned.remove(position)
         else:
             position = self._assign(self._wanted_common())
@@ -135,8 +147,13 @@ class Dealer:
         return self._record(request, [], [], community=self.card_at[position])
 
     def _burn(self) -> None:
-        # A community card that a test names has to be among the burns.
-        self.burned.append(self._assign(self._wanted_common()))
+        # A community card that a test names is the burn that will be turned: the first of them in river order.
+        burns = len(self.burned)
+        self.burned.append(self.next)
+        named = self._wanted_common() if burns == 0 and self._community is not None else []
+        if named:
+            self.river_rank[self.next] = -1
+        self._assign(named)
 
     def _wanted_common(self) -> list[int]:
         card, self.wanted_community = self.wanted_community, None

@@ -151,7 +151,8 @@ class TableDriver:
             state = evolve(state, shown, context.version)
             events += shown
         assert msgspec.msgpack.encode(before) == photo, "decide or evolve changed the state it was given"
-        assert events, f"{command} made an empty commit"
+        if not events:
+            return events  # accepted, and nothing to record
         self.state = state
         self.log.append((context.version, tuple(events)))
         self.check()
@@ -371,11 +372,11 @@ def deal(
 ) -> TableDriver:
     """A table with its third street dealt and the first player to act.
 
-    ``seats`` is a number of players (S1..Sn) or seat numbers; left out, everybody with an ``up`` card plays.
+    ``seats`` is a number of players (S1..Sn) or seat numbers; left out, everybody with an ``up`` card plays, else S1-S3.
     ``stacks`` before the ante, 10000 unless said; ``options`` are those of :class:`TableDriver`.
     """
     if seats is None:
-        named = options["up"]
+        named = options.get("up", {1: "", 2: "", 3: ""})
         assert isinstance(named, Mapping)
         seats = sorted(named)
     numbers = range(1, seats + 1) if isinstance(seats, int) else seats

@@ -186,7 +186,7 @@ def test_vector_020_all_in_for_the_antes_only(rules: Ruleset):
     table = low_card_all_in_from_the_ante(
         rules,
         up={1: "2c 4c 6c 8c", 2: "As Ks Qs Js", 3: "9h 7d 5d 3d"},
-        down={1: "Tc Jc Qc", 2: "Th 2d 3h", 3: "4d 6d 8h"},
+        down={1: "Tc Jc Qc", 2: "Th 2d 3h", 3: "Kh Qd 2h"},
     )
     table.play("2 bring_in", "3 call")
     table.passively_to_the_end()

@@ -132,7 +132,7 @@ def test_vector_092_nothing_for_a_folded_left_neighbour(rules: Ruleset):
 def test_vector_093_side_pot_first_each_split_by_itself(rules: Ruleset):
     up = {1: ROYAL_UP["s"], 2: ROYAL_UP["h"], 3: "4s 6s 7d 9c"}
     down = {1: ROYAL_DOWN["s"], 2: ROYAL_DOWN["h"], 3: "4c 6d 9d"}
-    table = deal(rules, up=up, down=down, stacks={1: 51}, ante=51, bring_in=200)
+    table = deal(rules, up=up, down=down, stacks={1: 51}, ante=51)
     table.play("3 bring_in", "2 call")
     table.passively_to_the_end()
     side = 2 * (200 if rules.name == "playnow" else 250)

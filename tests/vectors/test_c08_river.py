@@ -10,9 +10,12 @@ import pytest
 
 from stud_core import events as ev
 from stud_core.cards import parse_card
+from stud_core.clear_deck import ClearDeck
+from stud_core.deck import Positions, Stub, take
 from stud_core.events import DealMode
 from stud_core.river import river_plan
 from stud_core.ruleset import Ruleset
+from stud_core.shuffle import deck_order, river_rank
 from tests.support.table_dealer import River
 from tests.support.table_driver import TableDriver, account, deal, knobs, only, the
 from tests.vectors.positions import PLAYNOW, ROYAL_UP, WILLIAM_HILL, both, playnow, william_hill
@@ -262,7 +265,7 @@ def test_vector_114_five_visible_cards_may_be_a_straight(rules: Ruleset):
 def test_vector_115_the_community_card_belongs_to_everybody(rules: Ruleset):
     """S2, all-in from the ante, completes a royal flush with it."""
     up = {2: ROYAL_UP["s"]} | {seat: d for seat, d in KINGS_AND_QUEENS.items() if seat not in {1, 2}}
-    up[1] = "Kc Kd 2h 3s"
+    up |= {1: "Kc Kd 2h 3s", 7: "5c 6d Jh Th"}
     table = river_after(rules, (8, 8, 8, 8, 8), up=up, community="Ts", stacks={2: 50})
     assert table.hand.all_in[2]
     hands = {s: (*table.hand.up[s], *table.dealer.open(table.hand.down[s]), table.hand.community) for s in range(1, 9)}
@@ -283,4 +286,34 @@ def evaluate(cards: tuple[int | None, ...]) -> int:
     return int(evaluate_cards(*[the(card) for card in cards]))
 
 
-# 116 is below: it needs the shuffle.
+@both
+@pytest.mark.parametrize("counts", [(7, 7, 7, 7, 7), (8, 8, 8, 8, 4), (8, 8, 8, 8, 8)])
+def test_vector_116_a_seed_replayed_deals_the_same_cards(rules: Ruleset, counts: Counts):
+    """The requests of a played hand, answered twice from one seed and once from another."""
+    requests = river_after(rules, counts).dealer.requests
+    deals = cards_of(b"s" * 32, requests)
+    assert deals == cards_of(b"s" * 32, requests)
+    assert deals != cards_of(b"t" * 32, requests)
+    assert len(set(deals)) == len(deals)
+    own = ClearDeck("t-1", 1, b"s" * 32)
+    assert (own.cards, own.river_rank) == (deck_order(b"s" * 32), river_rank(b"s" * 32))
+    # The order of a reshuffled pool is fixed by the seed before anything is dealt, and is not the deck's own order.
+    assert list(own.river_rank) != list(range(52))
+    if rules is PLAYNOW and requests[-1].mode is RECYCLE:
+        last = deals[-counts[4] :]
+        ranked = sorted(range(52), key=own.river_rank.__getitem__)
+        assert [own.cards[position] for position in ranked if own.cards[position] in last] == last
+
+
+def cards_of(seed: bytes, requests: list[ev.DealRequested]) -> list[int]:
+    """Every card dealt, in order, from the deck that the seed makes."""
+    deck = ClearDeck("t-1", 1, seed)
+    stub = Stub()
+    dealt: list[int] = []
+    for request in requests:
+        taken = take(stub, request, deck.river_rank)
+        assert isinstance(taken, Positions)
+        dealt += [deck.cards[position] for position in taken.dealt]
+        burned = tuple(p for p in (*stub.burned, *taken.burns) if p not in taken.dealt)
+        stub = Stub(max(stub.top, *(p + 1 for p in (*taken.burns, *taken.dealt))), burned)
+    return dealt

@@ -12,18 +12,16 @@ from stud_core.ruleset import Ruleset
 from tests.support.table_driver import TableDriver, account, deal, none, only
 from tests.vectors.positions import LEADER, both, playnow
 
-# Seven cards with nothing in them, with a pair of fours, with trip jacks: nobody's board tells.
-JUNK, PAIR, TRIPS = "junk", "pair", "trips"
+# With the boards of LEADER: nothing for anybody, and what makes each the winner.
+NOTHING = {1: "5s 4h 3d", 2: "5d 4c 3c", 3: "9d Th Js"}
+WINNING = {1: "As Ad 2h", 2: "Qs Qd Qh", 3: "2d 2h 2s"}
 
 
 def on_the_river(rules: Ruleset, best: int, players: int = 3, **options: object) -> TableDriver:
-    """All checked to the river; S1 is first; ``best`` has two aces in the hole (or trips of his door)."""
-    down = {
-        1: "5s 4h 2d", 2: "5d 4c 2s", 3: "9d Th Js",
-    }  # fmt: skip
-    boards = {seat: LEADER[seat] for seat in range(1, players + 1)}
-    down[best] = {1: "As Ad 2h", 2: "Qs Qd Qh", 3: "2d 2h 2s"}[best]
-    table = deal(rules, up=boards, down={s: d for s, d in down.items() if s <= players}, **options)
+    """All checked to the river; S1 is first; ``best`` has the winning hand, the others have nothing."""
+    seats = range(1, players + 1)
+    down = {seat: (WINNING if seat == best else NOTHING)[seat] for seat in seats}
+    table = deal(rules, up={seat: LEADER[seat] for seat in seats}, down=down, **options)
     table.passively_to(7)
     assert table.turn == 1
     return table

@@ -182,6 +182,7 @@ def test_vector_138_one_player_starts_no_hand(rules: Ruleset):
     table.now_ms += 60_000
     assert table.reject(cmd.StartHand()).reason is Reason.HAND_NOT_STARTABLE
     table.send(cmd.SitIn(account(2)))
+    table.dealer.new_deck()
     table.send(cmd.StartHand())
     assert table.running
 

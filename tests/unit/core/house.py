@@ -42,6 +42,7 @@ class House:
         *,
         up: Mapping[int, str] | None = None,
         down: Mapping[int, str] | None = None,
+        community: str | None = None,
         **parameters: object,
     ) -> None:
         self.state = Table()
@@ -49,6 +50,7 @@ class House:
         self.now_ms = 1_000_000
         self.up = {seat: list(parse_cards(text)) for seat, text in (DOORS if up is None else up).items()}
         self.down = {seat: list(parse_cards(text)) for seat, text in (down or {}).items()}
+        self.community = list(parse_cards(community)) if community else []
         self.new_deck()
         self.send(cmd.OpenTable(table_config(ruleset, **{"currency": "XTS", **parameters})))  # type: ignore[arg-type]
         chips = stacks if isinstance(stacks, Mapping) else dict.fromkeys(stacks, 10_000)
@@ -107,7 +109,7 @@ class House:
     # --- a hand --------------------------------------------------------------
 
     def new_deck(self) -> None:
-        named = {card for cards in (*self.up.values(), *self.down.values()) for card in cards}
+        named = {card for cards in (*self.up.values(), *self.down.values(), self.community) for card in cards}
         self.deck = [card for card in range(52) if card not in named][::-1]
         self.queue_up = {seat: list(cards) for seat, cards in self.up.items()}
         self.queue_down = {seat: list(cards) for seat, cards in self.down.items()}
@@ -138,7 +140,7 @@ class House:
         up: tuple[ev.UpCard, ...] = ()
         if request.street < 7:
             up = tuple(ev.UpCard(seat, self._card(self.queue_up.get(seat))) for seat in request.targets)
-        community = self._card(None) if request.mode is ev.DealMode.COMMUNITY else None
+        community = self._card(self.community.copy()) if request.mode is ev.DealMode.COMMUNITY else None
         root = b"root" if request.deal_no == 1 else None
         return cmd.RecordCards(request.hand_no, request.deal_no, up, down, community, root)
 

@@ -109,29 +109,26 @@ def test_nobody_can_bet_so_every_street_is_dealt():
     assert house.happened(ev.TurnStarted) == []
 
 
-def eight_to_the_river() -> House:
-    up = {seat: cards for seat, cards in enumerate(["2c 3d 5h 9s", "Kc Kd 2h 3s", "Qc Qd 9h 9d", "4c 6d", "4d 7h", "5c 8s", "6s Td", "7s Jd"], 1)}
-    house = House(RULES, range(1, 9), up=up)
+def eight_to_the_river(**changes: object) -> House:
+    """Sixth street is checked through by eight players; kings of seat 2 and two pair of seat 3 lie open."""
+    boards = ["2c 3d 5h 9s", "Kc Kd 2h 3s", "Qc Qd 9h 9d", "4c 6d", "4d 7h", "5c 8s", "6s Td", "7s Jd"]
+    house = House(knobs(RULES, **changes), range(1, 9), up=dict(enumerate(boards, 1)), community="Kh")
     house.start()
     house.passive(street=6)
+    while house.hand.deal is None:
+        house.send(house.command("check"))
     return house
 
 
 def test_eight_players_share_a_community_card():
     house = eight_to_the_river()
-    while house.hand.deal is None and house.hand.street == 6:
-        seat = house.hand.turn_seat
-        house.send(house.command("check"))
-        assert seat
     request = house.hand.deal
     assert request is not None
     assert (request.mode, request.burn, request.targets) == (ev.DealMode.COMMUNITY, False, ())
     answer = house.answer()
-    face_up = house.hand.up[1][0]
-    assert house.refuse(msgspec.structs.replace(answer, community=None)).reason is Reason.UNEXPECTED_CARDS
-    assert house.refuse(msgspec.structs.replace(answer, community=face_up)).reason is Reason.UNEXPECTED_CARDS
-    house.deck = [card for card in house.deck if card != 46] + [46]  # Kh
-    answer = msgspec.structs.replace(answer, community=46)
+    for community in (None, house.hand.up[1][0], 52):
+        wrong = msgspec.structs.replace(answer, community=community)
+        assert house.refuse(wrong).reason is Reason.UNEXPECTED_CARDS
     house.send(answer)
     assert house.hand.first == 2, "three kings with the common card beat two pair"
     house.passive()
@@ -139,16 +136,6 @@ def test_eight_players_share_a_community_card():
 
 
 def test_the_community_card_may_be_left_out_of_the_order():
-    house = eight_to_the_river()
-    config = msgspec.structs.replace(
-        house.state.rules, ruleset=knobs(house.state.rules.ruleset, community_counts_for_first=False)
-    )
-    while house.hand.deal is None:
-        house.send(house.command("check"))
-    house.state = msgspec.structs.replace(house.state, config=config)
-    answer = msgspec.structs.replace(house.answer(), community=46)
-    from stud_core.decide import step
-
-    result = step(house.state, answer, house.ctx())
-    assert isinstance(result, tuple)
-    assert result[1].running.first == 3
+    house = eight_to_the_river(community_counts_for_first=False)
+    house.deal()
+    assert house.hand.first == 3

@@ -1,0 +1,82 @@
+"""Clocks of a table: which deadline judges a command, when something is due, and the one timer that wakes it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from stud_core.commands import Act, ChooseShow, Command, PostAnte
+from stud_core.gate import hand_gate
+from stud_core.state import Table
+from stud_core.timers import next_deadline
+
+LATE_MS = 1000
+"""A timer or an append that is later than this is our fault: the clock starts afresh (architecture 9)."""
+
+
+def deadline_of(table: Table, command: Command) -> int:
+    """Return the deadline that judges a command, milliseconds since the epoch; 0 = none.
+
+    Only who answers the question that is open runs against its clock: whatever else he sends is refused for
+    what it is, and takes nobody's timeout.
+    """
+    hand = table.hand
+    if hand is None:
+        return 0
+    if isinstance(command, Act):
+        mine = bool(hand.turn_seat) and table.at(hand.turn_seat).account == command.account
+        return hand.deadline_ms if mine and command.turn_id == hand.turn_id else 0
+    if isinstance(command, PostAnte | ChooseShow):
+        sitting = table.of(command.account)
+        for prompt in hand.prompts:
+            if prompt.prompt_id == command.prompt_id and sitting is not None and sitting.seat == prompt.seat:
+                return prompt.deadline_ms
+    return 0
+
+
+def hand_deadline(table: Table) -> int | None:
+    """Return the earliest deadline of the running hand; a reservation's is not among them."""
+    hand = table.hand
+    if hand is None:
+        return None
+    due = [prompt.deadline_ms for prompt in hand.prompts if prompt.deadline_ms]
+    if hand.deadline_ms:
+        due.append(hand.deadline_ms)
+    return min(due, default=None)
+
+
+def due_at(table: Table, ended_at_ms: int) -> int | None:
+    """Return when the table has something to do by itself: a timeout, or the next hand; None = nothing."""
+    due = next_deadline(table)
+    if table.hand is None and table.config is not None and not hand_gate(table):
+        start = ended_at_ms + table.config.hand_pause_ms
+        due = start if due is None else min(due, start)
+    return due
+
+
+class Timer:
+    """At most one call is ever planned."""
+
+    def __init__(self, clock: Callable[[], int], wake: Callable[[], None]) -> None:
+        self._clock = clock
+        self._wake = wake
+        self._handle: asyncio.TimerHandle | None = None
+
+    @property
+    def is_set(self) -> bool:
+        return self._handle is not None
+
+    def cancel(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+
+    def set(self, at_ms: int) -> None:
+        """Wake at ``at_ms``, or at once when that is over; a millisecond later, since clocks are not in step."""
+        self.cancel()
+        delay_ms = max(0, at_ms - self._clock()) + 1
+        self._handle = asyncio.get_running_loop().call_later(delay_ms / 1000, self._fire)
+
+    def _fire(self) -> None:
+        self._handle = None
+        self._wake()

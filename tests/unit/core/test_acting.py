@@ -1,0 +1,386 @@
+from __future__ import annotations
+
+import pytest
+
+from stud_core import commands as cmd
+from stud_core import events as ev
+from stud_core.betting import legal_options
+from stud_core.presets import PLAYNOW, WILLIAM_HILL
+from stud_core.rejection import Reason, Rejection
+from stud_core.ruleset import HeadsUp, OpenPair, Ruleset, ShortAllIn
+from tests.unit.core.house import FREE, House, knobs, only
+
+RULES = knobs(PLAYNOW, **FREE)
+HILL = knobs(WILLIAM_HILL, **FREE)
+PAIR = {1: "9c 9d Ah Kh", 2: "3h Kd 7c 4s", 3: "4c Jh 8d 6c"}
+NO_PAIR = {1: "Ac Kd Jh 9s", 2: "Qc Td 8h 6s", 3: "2c 7d 5h 3s"}
+
+
+def third(rules: Ruleset = RULES, stacks: object = (1, 2, 3), **options: object) -> House:
+    house = House(rules, stacks, **options)  # type: ignore[arg-type]
+    house.start()
+    return house
+
+
+def fourth(rules: Ruleset = RULES, up: dict[int, str] = PAIR, stacks: object = (1, 2, 3), street: int = 4) -> House:
+    house = third(rules, stacks, up=up)
+    house.passive(street=street)
+    return house
+
+
+def offered(house: House, seat: int = 0) -> list[tuple[str, int]]:
+    return [(option.verb.name.lower(), option.to) for option in legal_options(house.state, seat)]
+
+
+def illegal(house: House, verb: str, to: int | None = None, size: ev.Size | None = None) -> Rejection:
+    refusal = house.refuse(house.command(verb, to, size))
+    assert refusal.reason is Reason.ILLEGAL_ACTION
+    assert refusal.legal == house.hand.options
+    assert f"({refusal.rule})" in refusal.text
+    return refusal
+
+
+# --- whose turn --------------------------------------------------------------
+
+
+def test_out_of_turn():
+    house = third()
+    turn = house.hand.turn_id
+    assert house.refuse(cmd.Act("a2", turn, ev.Verb.FOLD)).reason is Reason.NOT_YOUR_TURN
+    assert house.refuse(cmd.Act("nobody", turn, ev.Verb.FOLD)).reason is Reason.NOT_SEATED
+    assert house.refuse(cmd.Act("a1", turn - 1, ev.Verb.BRING_IN)).reason is Reason.STALE_TURN
+    house.play("1 bring_in, 2 fold, 3 fold")
+    assert house.refuse(cmd.Act("a1", turn, ev.Verb.FOLD)).reason is Reason.NOT_YOUR_TURN
+    house.tick(10_000)
+    assert house.refuse(cmd.Act("a1", turn, ev.Verb.FOLD)).reason is Reason.NO_HAND
+    assert house.refuse(cmd.Act("nobody", turn, ev.Verb.FOLD)).reason is Reason.NOT_SEATED
+
+
+def test_the_deadline_is_the_last_moment():
+    house = third()
+    house.now_ms = house.hand.deadline_ms + 1
+    late = house.refuse(house.command("bring_in"))
+    assert (late.reason, late.rule) == (Reason.DEADLINE_PASSED, "B.18")
+    house.now_ms -= 1
+    house.act(1, "bring_in")
+
+
+def test_other_commits_do_not_change_the_turn():
+    house = third()
+    turn = house.hand.turn_id
+    house.send(cmd.SetPreferences("a2", muck_losing=False))
+    house.send(cmd.SitOut("a3"))
+    assert house.hand.turn_id == turn
+    house.act(1, "bring_in")
+
+
+def test_a_pre_action_is_marked():
+    house = third()
+    act = cmd.Act("a1", house.hand.turn_id, ev.Verb.BRING_IN, by_pre_action=True)
+    assert only(house.send(act), ev.ActionTaken).by is ev.By.PRE_ACTION
+
+
+# --- naming an action --------------------------------------------------------
+
+
+def test_the_amount_may_be_left_out_where_there_is_one():
+    house = third()
+    house.act(1, "bring_in")
+    house.act(2, "complete")
+    assert house.hand.level == 500
+    house.act(3, "raise", 1_000, ev.Size.LOW)
+    house.act(1, "call")
+    house.act(2, "call")
+    house.passive(street=5)
+    house.act(house.hand.turn_seat, "bet", 1_000, ev.Size.HIGH)
+
+
+def test_a_size_that_is_not_in_force_is_refused():
+    house = fourth(up=NO_PAIR)
+    assert illegal(house, "bet", 1_000, ev.Size.HIGH).rule == "P61"
+    assert illegal(house, "bet", 500, ev.Size.HIGH).rule == "P61"
+    house.act(1, "bet", 500, ev.Size.LOW)
+
+
+def test_two_sizes_need_a_word():
+    house = fourth()
+    assert "must be said" in illegal(house, "bet").text
+    assert illegal(fourth(HILL), "bet").rule == "W15"
+    house.act(1, "bet", None, ev.Size.HIGH)
+    assert house.hand.locked
+
+
+def test_an_all_in_may_be_of_either_size():
+    house = fourth(stacks={1: 650, 2: 10_000, 3: 10_000})
+    assert offered(house) == [("fold", 0), ("check", 0), ("bet", 400), ("bet", 400)]
+    illegal(house, "bet", 400)
+    house.act(1, "bet", 400, ev.Size.LOW)
+    assert (house.hand.wagers, house.hand.locked, house.hand.full_level) == (1, False, 400)
+
+
+# --- why not -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["fold", "check", "call"])
+@pytest.mark.parametrize(("rules", "rule"), [(RULES, "P58"), (HILL, "W8")])
+def test_the_low_card_must_bring_it_in(verb: str, rules: Ruleset, rule: str):
+    house = third(rules)
+    while house.hand.turn_seat != 1:
+        house.passive(street=3)
+    assert illegal(house, verb).rule == rule
+
+
+@pytest.mark.parametrize(
+    ("before", "verb", "to", "rule"),
+    [
+        ("", "raise", 500, "P59"),
+        ("", "open", 600, "P59"),
+        ("", "bring_in", 100, "P58"),
+        ("1 bring_in", "bring_in", None, "P58"),
+        ("1 bring_in", "check", None, "P53"),
+        ("1 bring_in", "raise", 1_000, "P59"),
+        ("1 bring_in", "complete", 1_000, "P59"),
+        ("1 bring_in", "call", 500, "P51"),
+        ("1 bring_in, 2 complete, 3 raise, 1 raise, 2 raise", "raise", 2_500, "P56"),
+    ],
+)
+def test_third_street(before: str, verb: str, to: int | None, rule: str):
+    house = third()
+    if before:
+        house.play(before)
+    assert illegal(house, verb, to).rule == rule
+
+
+def test_the_cap_of_the_other_page():
+    house = third(HILL)
+    house.play("1 bring_in, 2 complete, 3 raise, 1 raise, 2 raise")
+    refusal = illegal(house, "raise", 2_500)
+    assert refusal.rule == "W19"
+    assert refusal.text == (
+        "raise to 2500 is not allowed: the cap of 3 raises is reached (W19); legal: fold, call 1000"
+    )
+
+
+def test_the_brief_of_a_locked_fourth_street():
+    house = fourth()
+    house.act(1, "bet", 500)
+    house.act(2, "raise", 1_500, ev.Size.HIGH)
+    refusal = illegal(house, "raise", 2_000)
+    assert refusal.rule == "P24"
+    assert refusal.text == (
+        "raise to 2000 is not allowed: after a big bet on fourth street raises are by 1000 (P24); "
+        "legal: fold, call 1500, raise big to 2500"
+    )
+
+
+@pytest.mark.parametrize(
+    ("street", "up", "verb", "to", "rule"),
+    [
+        (4, PAIR, "bet", 700, "P62"),
+        (4, PAIR, "call", None, "P52"),
+        (4, PAIR, "raise", 500, "P53"),
+        (4, NO_PAIR, "bet", 700, "P61"),
+        (5, NO_PAIR, "bet", 500, "P27"),
+        (5, NO_PAIR, "bring_in", None, "P58"),
+    ],
+)
+def test_later_streets(street: int, up: dict[int, str], verb: str, to: int | None, rule: str):
+    assert illegal(fourth(up=up, street=street), verb, to).rule == rule
+
+
+def test_nobody_could_answer():
+    """Heads-up on fifth street, seat 2 all-in with his bet: only a call is left."""
+    house = House(RULES, {1: 10_000, 2: 1_250}, up={1: "2c 7d 5h", 2: "Ac Kd Jh"})
+    house.start()
+    house.passive(street=5)
+    house.act(2, "bet")
+    assert illegal(house, "raise", 2_000).rule == "B.6"
+
+
+def test_no_chips_for_more():
+    house = House(RULES, {1: 750, 2: 10_000, 3: 10_000}, up=NO_PAIR | {1: "2c 7d 5h", 3: "Ac Kd Jh"})
+    house.start()
+    house.passive(street=5)
+    while house.hand.turn_seat != 3:
+        house.passive(street=5)
+    house.act(3, "bet")
+    assert offered(house) == [("fold", 0), ("call", 500)]
+    assert illegal(house, "raise", 2_000).rule == "B.4"
+
+
+def test_not_reopened():
+    house = House(RULES, {1: 10_000, 2: 1_550, 3: 10_000}, up={1: "Ac Kd Jh", 2: "Qc Td 8h", 3: "2c 7d 5h"})
+    house.start()
+    house.passive(street=5)
+    house.act(1, "bet")
+    house.act(2, "raise", 1_300)
+    house.act(3, "call")
+    assert offered(house) == [("fold", 1_000), ("call", 1_300)]
+    assert illegal(house, "raise", 2_300).rule == "B.8"
+
+
+def test_optional_bring_in():
+    house = third(stacks={1: 50, 2: 10_000, 3: 10_000, 4: 10_000})
+    assert offered(house, 2) == [("fold", 0), ("bring_in", 200), ("open", 500)]
+    assert illegal(house, "check").rule == "B.4"
+    assert illegal(house, "call").rule == "B.4"
+    house.play("2 fold, 3 fold")
+    # Nobody else has chips: the last one is not asked, the hand is dealt out.
+    assert house.happened(ev.HandEnded)
+
+
+def test_an_optional_bring_in_for_less():
+    house = third(stacks={1: 50, 2: 150, 3: 10_000, 4: 10_000})
+    assert offered(house) == [("fold", 0), ("bring_in", 100)]
+    house.act(2, "bring_in")
+    assert offered(house) == [("fold", 0), ("call", 200), ("complete", 500)]
+
+
+def test_the_price_of_a_short_bring_in_comes_back_uncalled():
+    house = House(RULES, {1: 150, 2: 10_000})
+    house.start()
+    house.play("1 bring_in")
+    assert offered(house) == [("fold", 0), ("call", 200)]
+    assert only(house.act(2, "call"), ev.UncalledReturned) == ev.UncalledReturned(2, 100, 9_850)
+
+
+# --- knobs -------------------------------------------------------------------
+
+
+def test_a_completion_may_count_as_a_raise():
+    house = third(knobs(RULES, completion_counts_as_raise=True))
+    house.play("1 bring_in, 2 complete, 3 raise, 1 raise")
+    assert (house.hand.level, house.hand.wagers) == (1_500, 4)
+    assert offered(house) == [("fold", 500), ("call", 1_500)]
+    house = third(knobs(RULES, completion_counts_as_raise=True))
+    house.play("1 open, 2 raise, 3 raise, 1 raise")
+    assert (house.hand.level, house.hand.wagers) == (2_000, 4)
+
+
+@pytest.mark.parametrize(
+    ("rule", "seat_1", "seat_3"),
+    [
+        (ShortAllIn.HALF_BET, [("fold", 1_000), ("call", 1_300)], ("complete", 2_000)),
+        (ShortAllIn.FULL_BET, [("fold", 1_000), ("call", 1_300)], ("complete", 2_000)),
+        (ShortAllIn.ANY, [("fold", 1_000), ("call", 1_300), ("raise", 2_300)], ("raise", 2_300)),
+    ],
+)
+def test_what_an_all_in_for_less_is_worth(rule: ShortAllIn, seat_1: list[object], seat_3: tuple[str, int]):
+    up = {1: "Ac Kd Jh", 2: "Qc Td 8h", 3: "2c 7d 5h"}
+    house = House(knobs(RULES, short_all_in=rule), {1: 10_000, 2: 1_550, 3: 10_000}, up=up)
+    house.start()
+    house.passive(street=5)
+    house.act(1, "bet")
+    house.act(2, "raise", 1_300)
+    assert offered(house)[-1] == seat_3
+    house.act(3, "call")
+    assert offered(house) == seat_1
+
+
+def test_full_bets_only():
+    up = {1: "Ac Kd Jh", 2: "Qc Td 8h", 3: "2c 7d 5h"}
+    house = House(knobs(RULES, short_all_in=ShortAllIn.FULL_BET), {1: 10_000, 2: 2_150, 3: 10_000}, up=up)
+    house.start()
+    house.passive(street=5)
+    house.act(1, "bet")
+    house.act(2, "raise", 1_900)
+    assert (house.hand.level, house.hand.full_level, house.hand.wagers) == (1_900, 1_000, 1)
+
+
+def test_only_the_holder_of_the_pair():
+    house = fourth(knobs(RULES, open_pair=OpenPair.HOLDER_ONLY))
+    assert [option.size for option in house.hand.options[2:]] == [ev.Size.LOW, ev.Size.HIGH]
+    house.act(1, "check")
+    assert offered(house) == [("fold", 0), ("check", 0), ("bet", 500)]
+    house.act(2, "bet")
+    assert offered(house)[2:] == [("raise", 1_000)]
+    house.act(3, "call")
+    house.act(1, "raise", 1_500)
+    assert offered(house)[2:] == [("raise", 2_500)], "after a big bet everybody raises big"
+
+
+def test_no_option_at_all():
+    house = fourth(knobs(RULES, open_pair=OpenPair.OFF))
+    assert offered(house)[2:] == [("bet", 500)]
+    assert house.hand.options[2].size is None
+
+
+def spread(first: int) -> House:
+    """Limits of 100 and 500, an open pair at seat 1, who has ``first`` left on fourth street."""
+    house = House(
+        RULES, {1: 100 + first, 2: 10_000, 3: 10_000}, up=PAIR, small_bet=100, big_bet=500, ante=50, bring_in=50
+    )
+    house.start()
+    house.passive(street=4)
+    return house
+
+
+def test_a_big_all_in_raise_is_measured_by_the_big_bet():
+    for stack, full in ((350, 350), (300, 100)):
+        house = spread(stack)
+        house.act(1, "check")
+        house.act(2, "bet", 100)
+        house.act(3, "call")
+        house.act(1, "raise", stack, ev.Size.HIGH)
+        assert (house.hand.level, house.hand.full_level) == (stack, full)
+        assert (("raise" in dict(offered(house)))) == (full == 350)
+
+
+def test_a_small_size_below_the_price_is_not_offered():
+    """With a big bet of more than two small ones an all-in declared big can pass the small size and be short."""
+    house = spread(150)
+    house.act(1, "bet", 150, ev.Size.HIGH)
+    assert (house.hand.level, house.hand.full_level) == (150, 0)
+    assert offered(house) == [("fold", 0), ("call", 150), ("complete", 500)]
+
+
+@pytest.mark.parametrize(
+    ("heads_up", "all_in_counts", "legal"),
+    [
+        (HeadsUp.TWO_REMAIN_BEFORE_CAP, False, True),
+        (HeadsUp.TWO_REMAIN_BEFORE_CAP, True, False),
+        (HeadsUp.ROUND_START, False, False),
+        (HeadsUp.HAND_START, False, False),
+        (HeadsUp.NEVER, False, False),
+    ],
+)
+def test_the_cap_with_a_third_player_all_in(heads_up: HeadsUp, all_in_counts: bool, legal: bool):
+    up = {1: "Ac Kd Jh", 2: "Qc Td 8h", 3: "2c 7d 5h"}
+    rules = knobs(RULES, heads_up=heads_up, heads_up_counts_all_in=all_in_counts)
+    house = House(rules, {1: 10_000, 2: 10_000, 3: 1_250}, up=up)
+    house.start()
+    house.passive(street=5)
+    house.play("1 bet, 2 raise, 3 call, 1 raise, 2 raise")
+    assert (("raise", 5_000) in offered(house)) == legal
+
+
+@pytest.mark.parametrize("heads_up", [HeadsUp.ROUND_START, HeadsUp.HAND_START])
+def test_a_round_that_begins_heads_up_has_no_cap(heads_up: HeadsUp):
+    house = House(knobs(RULES, heads_up=heads_up), [1, 2], up={1: "Ac Kd Jh", 2: "2c Td 8h"})
+    house.start()
+    house.passive(street=5)
+    house.play("1 bet, 2 raise, 1 raise, 2 raise, 1 raise, 2 raise")
+    assert house.hand.level == 6_000
+
+
+def test_away_players_fold_at_their_turn():
+    house = third(knobs(RULES, away_folds_now=True))
+    house.send(cmd.SitOut("a3"))
+    assert house.hand.live[3]
+    house.play("1 bring_in, 2 call")
+    assert not house.hand.live[3]
+    last = house.happened(ev.ActionTaken)[-1]
+    assert (last.seat, last.verb, last.by) == (3, ev.Verb.FOLD, ev.By.LEAVING)
+    # On his own turn it is at once, also where checking is free.
+    seat = house.hand.turn_seat
+    assert house.hand.to_call == 0
+    events = house.send(cmd.SitOut(f"a{seat}"))
+    assert only(events, ev.ActionTaken).verb is ev.Verb.FOLD
+
+
+def test_sitting_out_in_a_hand_keeps_the_clock():
+    house = third()
+    house.send(cmd.SitOut("a2"))
+    house.act(1, "bring_in")
+    assert house.hand.turn_seat == 2
+    house.act(2, "call")

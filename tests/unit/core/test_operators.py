@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+from stud_core import commands as cmd
+from stud_core import events as ev
+from stud_core.presets import PLAYNOW, WILLIAM_HILL
+from stud_core.rejection import Reason
+from stud_core.state import Life, Phase
+from tests.unit.core.house import FREE, House, kinds, knobs, only
+
+RULES = knobs(PLAYNOW, **FREE)
+
+
+def started(*seats: int) -> House:
+    house = House(RULES, seats or (1, 2))
+    house.start()
+    return house
+
+
+def end(house: House) -> list[ev.Event]:
+    """Seat 1 brings in, everybody folds, he does not show."""
+    house.act(1, "bring_in")
+    while house.hand.phase is Phase.BETTING:
+        house.act(house.hand.turn_seat, "fold")
+    return house.tick(10_000)
+
+
+# --- pause and drain ---------------------------------------------------------
+
+
+def test_a_pause_lets_the_running_hand_finish():
+    house = started()
+    assert house.send(cmd.PauseTable("maintenance", "op")) == [ev.TablePaused("maintenance", "op")]
+    assert house.refuse(cmd.PauseTable("again", "op")).reason is Reason.TABLE_PAUSED
+    end(house)
+    house.ready_deck()
+    assert house.refuse(cmd.StartHand()).reason is Reason.HAND_NOT_STARTABLE
+    assert house.send(cmd.ResumeTable("op")) == [ev.TableResumed("op")]
+    assert house.refuse(cmd.ResumeTable("op")).reason is Reason.TABLE_NOT_PAUSED
+    house.send(cmd.StartHand())
+
+
+def test_a_pause_without_a_reason_has_one():
+    assert House(RULES).send(cmd.PauseTable("", "op")) == [ev.TablePaused("PAUSED", "op")]
+
+
+def test_draining_finishes_the_hand_and_starts_none():
+    house = started()
+    assert house.send(cmd.DrainTable("op")) == [ev.TableDraining("op")]
+    assert house.refuse(cmd.DrainTable("op")).reason is Reason.TABLE_NOT_OPEN
+    assert house.refuse(cmd.TakeSeat("x", 5, 100)).reason is Reason.TABLE_NOT_OPEN
+    end(house)
+    house.ready_deck()
+    assert house.refuse(cmd.StartHand()).reason is Reason.HAND_NOT_STARTABLE
+    house.send(cmd.PauseTable("too", "op"))
+    house.send(cmd.ResumeTable("op"))
+    assert (house.state.life, house.state.paused) == (Life.OPEN, "")
+    house.send(cmd.StartHand())
+
+
+def test_draining_calls_an_ante_round_off():
+    house = House(RULES, [1])
+    house.sit(2, auto_post=False)
+    house.ready_deck()
+    house.send(cmd.StartHand())
+    assert kinds(house.send(cmd.DrainTable("op"))) == ["TableDraining", "AntesReturned"]
+    assert house.at(1).stack == 10_000
+
+
+# --- close -------------------------------------------------------------------
+
+
+def test_closing_an_empty_table():
+    house = House(RULES)
+    assert kinds(house.send(cmd.CloseTable("op"))) == ["TableDraining", "TableClosing", "TableClosed"]
+    assert house.state.life is Life.CLOSED
+    for command in (cmd.CloseTable("op"), cmd.PauseTable("x", "op"), cmd.ResumeTable("op"), cmd.DrainTable("op")):
+        assert house.refuse(command).reason is Reason.TABLE_NOT_OPEN
+
+
+def test_closing_between_hands_cashes_everybody_out():
+    house = House(RULES, [1, 2])
+    house.send(cmd.TakeSeat("r", 5, 100))
+    events = house.send(cmd.CloseTable("op"))
+    assert kinds(events) == [
+        "TableDraining", "TableClosing", "LeaveRequested", "LeaveRequested",
+        "SeatReleased", "CashOutRequested", "CashOutRequested", "CashOutRequested",
+    ]  # fmt: skip
+    assert only(events, ev.SeatReleased).reason == "TABLE_NOT_OPEN"
+    house.send(cmd.RecordCashOut(1, 10_000))
+    house.send(cmd.RecordCashOut(2, 10_000))
+    assert kinds(house.send(cmd.RecordCashOut(3, 0))) == ["PlayerLeft", "TableClosed"]
+
+
+def test_closing_in_a_hand_waits_for_it_and_its_verdict():
+    house = started(1, 2)
+    house.sit(3)
+    house.send(cmd.SitOut("a3"))
+    events = house.send(cmd.CloseTable("op"))
+    assert kinds(events) == ["TableDraining", "TableClosing", "LeaveRequested", "CashOutRequested"]
+    assert only(events, ev.LeaveRequested).seat == 3
+    assert house.refuse(cmd.AddChips("a1", 5)).reason is Reason.TABLE_NOT_OPEN
+    assert house.refuse(cmd.ResumeTable("op")).reason is Reason.TABLE_NOT_PAUSED
+    assert kinds(end(house)) == ["HandMucked", "HandEnded", "LeaveRequested", "LeaveRequested"]
+    assert kinds(house.send(cmd.RecordVerdict(1, 1))) == [
+        "TableHandVerified", "CashOutRequested", "CashOutRequested",
+    ]  # fmt: skip
+    for number in (1, 2):
+        house.send(cmd.RecordCashOut(number, house.state.sittings[number].claim or 0))
+    assert kinds(house.send(cmd.RecordCashOut(3, 10_000))) == ["PlayerLeft", "TableClosed"]
+
+
+def test_closing_a_draining_table_with_antes_open():
+    house = House(RULES, [1])
+    house.sit(2, auto_post=False)
+    house.ready_deck()
+    house.send(cmd.StartHand())
+    events = house.send(cmd.CloseTable("op"))
+    assert kinds(events) == [
+        "TableDraining", "AntesReturned", "TableClosing",
+        "LeaveRequested", "LeaveRequested", "CashOutRequested", "CashOutRequested",
+    ]  # fmt: skip
+    house = House(RULES, [1])
+    house.send(cmd.DrainTable("op"))
+    assert kinds(house.send(cmd.CloseTable("op"))) == ["TableClosing", "LeaveRequested", "CashOutRequested"]
+
+
+def test_leaving_a_closing_table_in_the_last_hand():
+    house = started(1, 2, 3)
+    house.send(cmd.CloseTable("op"))
+    assert kinds(house.send(cmd.LeaveSeat("a3"))) == ["LeaveRequested"]
+    end(house)
+    assert kinds(house.send(cmd.RecordVerdict(1, 1)))[1:] == ["CashOutRequested"] * 3
+
+
+def test_a_held_sitting_keeps_the_table_closing():
+    house = House(RULES, [1])
+    house.send(cmd.CloseTable("op"))
+    house.send(cmd.RecordCashOutBlocked(1, "CLAIM_MISMATCH"))
+    assert house.state.life is Life.CLOSING
+    assert kinds(house.send(cmd.RecordCashOut(1, 9_000))) == ["PlayerLeft", "TableClosed"]
+
+
+# --- void --------------------------------------------------------------------
+
+
+def test_a_void_returns_every_contribution_once():
+    house = started(1, 2, 3)
+    house.play("1 bring_in, 2 complete, 3 fold")
+    events = house.send(cmd.VoidHand(1, "broken", "op"))
+    assert events == [
+        ev.HandVoided(
+            1, 1,
+            (ev.Refund(1, 250, 10_000), ev.Refund(2, 550, 10_000), ev.Refund(3, 50, 10_000)),
+            "broken", "op",
+        )
+    ]  # fmt: skip
+    assert house.refuse(cmd.VoidHand(1, "again", "op")).reason is Reason.HAND_ALREADY_ENDED
+    assert house.refuse(cmd.VoidHand(2, "early", "op")).reason is Reason.NO_HAND
+    assert house.refuse(cmd.VoidHand(0, "none", "op")).reason is Reason.NO_HAND
+    # It needs a verdict like any other hand.
+    house.send(cmd.RecordDeck(2, b"deck"))
+    assert house.refuse(cmd.StartHand()).reason is Reason.HAND_NOT_STARTABLE
+    house.send(cmd.RecordVerdict(1, 1))
+    house.send(cmd.StartHand())
+    assert house.hand.from_version == house.state.from_version
+
+
+def test_a_void_takes_an_award_back():
+    house = started(1, 2)
+    house.play("1 bring_in, 2 fold")
+    assert house.at(1).stack == 10_050
+    house.send(cmd.VoidHand(1, "broken", "op"))
+    assert (house.at(1).stack, house.at(2).stack) == (10_000, 10_000)
+    assert house.state.rake_taken == 0
+
+
+def test_a_void_before_the_hand_returns_the_antes():
+    house = House(RULES, [1])
+    house.sit(2, auto_post=False)
+    house.ready_deck()
+    house.send(cmd.StartHand())
+    assert house.send(cmd.VoidHand(1, "broken", "op")) == [
+        ev.AntesReturned(1, (ev.Refund(1, 50, 10_000),), "broken")
+    ]
+    assert house.state.deck_hand_no == 1
+
+
+def test_a_void_sends_leavers_off_after_its_verdict():
+    house = started(1, 2, 3)
+    house.send(cmd.LeaveSeat("a2"))
+    house.send(cmd.CloseTable("op"))
+    assert kinds(house.send(cmd.VoidHand(1, "broken", "op"))) == ["HandVoided", "LeaveRequested", "LeaveRequested"]
+    events = house.send(cmd.RecordVerdict(1, 1))
+    assert [e.claim for e in events if isinstance(e, ev.CashOutRequested)] == [10_000] * 3
+
+
+def test_the_button_moves_after_a_void():
+    house = House(knobs(WILLIAM_HILL, **FREE), [1, 2])
+    house.start()
+    assert house.hand.button == 2
+    house.send(cmd.VoidHand(1, "broken", "op"))
+    house.start()
+    assert house.hand.button == 1
+
+
+# --- verdicts ----------------------------------------------------------------
+
+
+def ended(**changes: object) -> House:
+    house = House(knobs(RULES, **changes), [1, 2])
+    house.start()
+    end(house)
+    return house
+
+
+def test_a_verdict_comes_once_and_in_turn():
+    house = ended()
+    assert house.refuse(cmd.RecordVerdict(2, 1)).reason is Reason.NO_HAND
+    assert house.refuse(cmd.RecordVerdict(0, 1)).reason is Reason.ALREADY_DONE
+    house.send(cmd.RecordVerdict(1, 1))
+    for command in (
+        cmd.RecordVerdict(1, 1),
+        cmd.RecordDispute(1, 1, ()),
+        cmd.RecordResolution(1, 1, ev.ResolutionChoice.VOID, ()),
+    ):
+        assert house.refuse(command).reason is Reason.ALREADY_DONE
+
+
+def test_a_dispute_freezes_the_table_until_it_is_resolved():
+    house = ended()
+    events = house.send(cmd.RecordDispute(1, 7, ("WRONG_AWARD",)))
+    assert events == [ev.TableHandDisputed(1, 7, ("WRONG_AWARD",)), ev.TablePaused("HAND_DISPUTED", "")]
+    assert house.refuse(cmd.RecordDispute(1, 7, ())).reason is Reason.ALREADY_DONE
+    assert house.refuse(cmd.ResumeTable("op")).reason is Reason.TABLE_PAUSED
+    house.send(cmd.LeaveSeat("a2"))
+    stacks = (ev.SeatStack(1, 1, 10_020), ev.SeatStack(2, 2, 9_980))
+    events = house.send(cmd.RecordResolution(1, 8, ev.ResolutionChoice.REFEREE, stacks))
+    assert events == [
+        ev.TableHandResolved(1, 8, ev.ResolutionChoice.REFEREE, stacks),
+        ev.CashOutRequested("XTS", 2, "a2", 9_980, 1),
+    ]
+    assert (house.state.paused, house.state.disputed_hand, house.state.verified_hand) == ("", 0, 1)
+
+
+def test_a_pause_of_an_operator_outlives_a_dispute():
+    house = ended()
+    house.send(cmd.PauseTable("maintenance", "op"))
+    assert kinds(house.send(cmd.RecordDispute(1, 7, ()))) == ["TableHandDisputed"]
+    house.send(cmd.RecordResolution(1, 8, ev.ResolutionChoice.TABLE, ()))
+    assert house.state.paused == "maintenance"
+    assert house.at(1).stack == 10_050
+
+
+def test_a_hand_resolved_as_void_never_happened():
+    house = ended(rake_bps=1_000, no_rake_before_fourth=False)
+    assert (house.at(1).stack, house.state.rake_taken) == (10_040, 10)
+    house.send(cmd.RecordDispute(1, 7, ()))
+    events = house.send(cmd.RecordResolution(1, 8, ev.ResolutionChoice.VOID, ()))
+    assert only(events, ev.TableHandResolved).stacks == (ev.SeatStack(1, 1, 10_000), ev.SeatStack(2, 2, 10_000))
+    assert (house.at(1).stack, house.at(2).stack, house.state.rake_taken) == (10_000, 10_000, 0)
+
+
+def test_a_hand_that_can_never_be_verified_is_resolved_without_a_dispute():
+    house = started(1, 2)
+    house.send(cmd.VoidHand(1, "broken", "op"))
+    house.send(cmd.RecordResolution(1, 8, ev.ResolutionChoice.VOID, ()))
+    house.start()
+    assert house.hand.hand_no == 2

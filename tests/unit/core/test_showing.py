@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+import pytest
+
+from stud_core import commands as cmd
+from stud_core import events as ev
+from stud_core.cards import parse_cards
+from stud_core.decide import decide
+from stud_core.evolve import evolve
+from stud_core.presets import PLAYNOW
+from stud_core.rejection import Reason, Rejection
+from stud_core.ruleset import OddUnits
+from stud_core.state import Phase, Table
+from tests.unit.core.house import FREE, House, kinds, knobs, only
+
+RULES = knobs(PLAYNOW, **FREE)
+UP = {1: "Ac Kd Jh 9s", 2: "Qc Td 8h 6s", 3: "2c 7d 5h 3s"}
+DOWN = {1: "As Ad 3h", 2: "Qd 4c 2h", 3: "7c Kh Ts"}  # aces, queens, sevens
+
+
+def river(showing: tuple[int, ...] = (), **changes: object) -> House:
+    """Three players checked to the river; seat 1 is first to act and has the best hand."""
+    house = House(knobs(RULES, **changes), up=UP, down=DOWN)
+    for seat in (1, 2, 3):
+        house.sit(seat, muck_losing=seat not in showing)
+    house.start()
+    house.passive(street=7)
+    return house
+
+
+def wanting() -> tuple[House, Table]:
+    """The state inside the commit whose last action closed the river."""
+    house = river()
+    house.play("1 bet, 2 call")
+    events = decide(house.state, house.command("call"), house.ctx())
+    assert isinstance(events, list)
+    state = evolve(house.state, events, house.state.version + 1)
+    assert state.wants_showdown
+    assert state.running.pots == ((3_750, (1, 2, 3)),)
+    return house, state
+
+
+def test_showdown_in_the_commit_of_the_last_action():
+    house = river()
+    house.play("1 bet, 2 call")
+    events = house.play("3 call")
+    assert kinds(events) == ["ActionTaken", "HandShown", "HandMucked", "HandMucked", "PotAwarded", "HandEnded"]
+    shown = only(events, ev.HandShown)
+    assert (shown.seat, shown.cards) == (1, parse_cards("As Ad 3h"))
+    ended = only(events, ev.HandEnded)
+    assert [d.delta for d in ended.deltas] == [2_500, -1_250, -1_250]
+    assert ended.from_version == 1
+    assert house.state.from_version == house.state.version + 1
+    assert house.state.ended_at_version == house.state.version
+
+
+def test_only_the_cards_of_this_showdown_will_do():
+    house, state = wanting()
+    hand = state.running
+    right = {seat: house.clear(hand, seat) for seat in (1, 2, 3)}
+    wrong: list[dict[int, tuple[int, ...]]] = [
+        {},
+        {1: right[1], 2: right[2]},
+        {1: right[1], 2: right[2], 4: right[3]},
+        right | {3: right[3][:2]},
+        right | {3: right[2]},
+        right | {3: (right[3][0], right[3][1], hand.up[1][0])},
+        right | {3: (right[3][0], right[3][1], 52)},
+    ]
+    for cards in wrong:
+        answer = decide(state, cmd.Showdown(cards), house.ctx())
+        assert isinstance(answer, Rejection)
+        assert answer.reason is Reason.UNEXPECTED_CARDS
+    assert isinstance(decide(state, cmd.Showdown(right), house.ctx()), list)
+
+
+def test_a_showdown_only_when_it_is_wanted():
+    assert river().refuse(cmd.Showdown({})).reason is Reason.UNEXPECTED_CARDS
+    assert House(RULES).refuse(cmd.Showdown({})).reason is Reason.UNEXPECTED_CARDS
+
+
+def test_losers_who_do_not_muck_are_asked_all_at_once():
+    house = river(showing=(2, 3))
+    house.play("1 bet, 2 call")
+    events = house.play("3 call")
+    assert kinds(events) == ["ActionTaken", "HandShown", "ShowPrompted", "ShowPrompted", "PotAwarded"]
+    prompts = [e for e in events if isinstance(e, ev.ShowPrompted)]
+    version = house.state.version
+    assert prompts == [
+        ev.ShowPrompted(version, seat, ev.PromptKind.LOSER, house.now_ms + 10_000) for seat in (2, 3)
+    ]
+    assert house.hand.phase is Phase.SHOW_PROMPTS
+    assert house.hand.pots == ()
+
+    cards = house.clear(house.hand, 3)
+    assert house.refuse(cmd.ChooseShow("a1", version, show=False)).reason is Reason.NO_PROMPT
+    assert house.refuse(cmd.ChooseShow("nobody", version, show=False)).reason is Reason.NOT_SEATED
+    assert house.refuse(cmd.ChooseShow("a3", version - 1, show=False)).reason is Reason.STALE_PROMPT
+    for wrong in ((), cards[:2], (*cards[:2], house.hand.up[1][0]), (*cards[:2], cards[0])):
+        assert house.refuse(cmd.ChooseShow("a3", version, show=True, cards=wrong)).reason is Reason.UNEXPECTED_CARDS
+
+    shown = only(house.send(cmd.ChooseShow("a3", version, show=True, cards=cards)), ev.HandShown)
+    assert shown.cards == cards
+    assert shown.rank > 0
+    assert house.hand.shown[3] == cards
+    assert kinds(house.send(cmd.ChooseShow("a2", version, show=False))) == ["HandMucked", "HandEnded"]
+    assert house.refuse(cmd.ChooseShow("a2", version, show=False)).reason is Reason.NO_PROMPT
+
+
+def test_the_last_answer_may_be_to_show():
+    house = river(showing=(2,))
+    house.play("1 bet, 2 call, 3 fold")
+    prompt = house.hand.prompts[0]
+    shown = house.send(cmd.ChooseShow("a2", prompt.prompt_id, show=True, cards=house.clear(house.hand, 2)))
+    assert kinds(shown) == ["HandShown", "HandEnded"]
+
+
+def test_an_answer_after_the_deadline():
+    house = river(showing=(2,))
+    house.play("1 bet, 2 call, 3 fold")
+    prompt = house.hand.prompts[0]
+    house.now_ms = prompt.deadline_ms + 1
+    assert house.refuse(cmd.ChooseShow("a2", prompt.prompt_id, show=False)).reason is Reason.DEADLINE_PASSED
+    assert kinds(house.tick()) == ["HandMucked", "HandEnded"]
+    assert not house.at(2).sitting_out, "only actions, bring-ins and antes sit a player out"
+
+
+def test_a_leaving_loser_mucks():
+    house = river(showing=(2, 3))
+    house.play("1 bet, 2 call")
+    house.send(cmd.LeaveSeat("a2"))
+    events = house.play("3 call")
+    assert [e.seat for e in events if isinstance(e, ev.HandMucked)] == [2]
+    assert only(events, ev.ShowPrompted).seat == 3
+
+
+def test_who_is_asked_and_leaves_mucks():
+    house = river(showing=(2, 3))
+    house.play("1 bet, 2 call, 3 call")
+    assert kinds(house.send(cmd.LeaveSeat("a2"))) == ["LeaveRequested", "HandMucked"]
+    assert kinds(house.send(cmd.LeaveSeat("a1"))) == ["LeaveRequested"]
+
+
+def test_the_first_shower_shows_also_when_he_loses():
+    house = river(showing=())
+    events = house.play("1 check, 2 bet, 3 call, 1 raise, 2 raise, 3 fold, 1 call")
+    assert [e.seat for e in events if isinstance(e, ev.HandShown)] == [2, 1]
+    house = House(RULES, [1, 2, 3], up=UP, down=DOWN | {1: "4h 3h 2d"})
+    house.start()
+    house.passive()
+    order = [e.seat for e in house.happened(ev.HandShown)]
+    assert order == [1, 2], "all checked: who acted first shows first, and the winner"
+
+
+def test_an_uncalled_winner_may_show():
+    house = river()
+    events = house.play("1 bet, 2 fold, 3 fold")
+    assert kinds(events) == ["ActionTaken", "UncalledReturned", "PotAwarded", "ShowPrompted"]
+    assert house.at(1).stack == 10_500, "the money is there before the answer"
+    prompt = only(events, ev.ShowPrompted)
+    assert prompt.kind is ev.PromptKind.UNCALLED_WINNER
+    cards = house.clear(house.hand, 1)
+    events = house.send(cmd.ChooseShow("a1", prompt.prompt_id, show=True, cards=cards))
+    assert events[0] == ev.HandShown(1, cards, 0)
+    assert kinds(events) == ["HandShown", "HandEnded"]
+
+
+def test_side_pots_settle_among_themselves_first():
+    # Seat 1 is all-in on fifth; two and three go on, and three bets the river.
+    house = House(RULES, up=UP, down=DOWN)
+    for seat, stack in {1: 1_250, 2: 10_000, 3: 10_000}.items():
+        house.sit(seat, stack, muck_losing=False)
+    house.start()
+    house.passive(street=5)
+    house.play("1 bet, 2 call, 3 call")
+    house.passive(street=7)
+    events = house.play("2 check, 3 bet, 2 call")
+    shows = [(type(e).__name__, e.seat) for e in events if isinstance(e, ev.HandShown | ev.ShowPrompted)]
+    assert shows == [("HandShown", 3), ("HandShown", 2), ("HandShown", 1)]
+    pots = [e for e in events if isinstance(e, ev.PotAwarded)]
+    assert [(pot.pot_no, pot.amount, [share.seat for share in pot.shares]) for pot in pots] == [
+        (1, 2_000, [2]),
+        (0, 3_750, [1]),
+    ]
+
+
+def test_a_pot_of_ones_own_is_no_contest():
+    """Seat 1 covers the only other live hand: the rest of the folded money is his, called by nobody now."""
+    house = House(RULES, {1: 10_000, 2: 10_000, 3: 950}, up=UP, down={1: "4c 2h 3d", 2: "Qd 4s 2s", 3: "7c 7s 7h"})
+    house.start()
+    house.passive(street=5)
+    house.play("1 bet, 2 raise, 3 call, 1 raise, 2 fold")
+    assert house.happened(ev.UncalledReturned) == [ev.UncalledReturned(1, 1_000, 7_750)]
+    assert [e.seat for e in house.happened(ev.HandShown)] == [1, 3]
+    awards = [(pot.amount, [share.seat for share in pot.shares]) for pot in house.happened(ev.PotAwarded)]
+    assert awards == [(2_600, [1]), (2_850, [3])]
+
+
+def test_odd_units_by_the_highest_card():
+    up = {1: "Ac Kd Jh 9s", 2: "As Kh Jd 9c", 3: "2c 7d 5h 3s"}
+    house = House(
+        knobs(RULES, odd_units=OddUnits.HIGH_CARD_BY_SUIT), [1, 2, 3], ante=51, up=up, down={1: "Qc Tc 3d", 2: "Qd Td 4d"}
+    )
+    house.start()
+    house.play("3 bring_in, 1 call, 2 call")
+    while house.hand.turn_seat != 3:
+        house.act(house.hand.turn_seat, "check")
+    house.act(3, "fold")
+    house.passive()
+    shares = {share.seat: share.amount for share in house.happened(ev.PotAwarded)[0].shares}
+    assert shares == {1: 376, 2: 377}
+
+
+@pytest.mark.parametrize(("before_fourth", "rake"), [(True, 0), (False, 15)])
+def test_rake_before_fourth_street(before_fourth: bool, rake: int):
+    house = House(knobs(RULES, rake_bps=1_000, no_rake_before_fourth=before_fourth), [1, 2, 3])
+    house.start()
+    house.play("1 bring_in, 2 fold, 3 fold")
+    award = house.happened(ev.PotAwarded)[0]
+    assert (award.amount, award.rake) == (150, rake)
+    house.tick(10_000)
+    assert house.happened(ev.HandEnded)[0].rake == rake
+    assert house.state.rake_taken == rake
+
+
+def test_rake_is_capped_and_allotted():
+    house = House(knobs(RULES, rake_bps=500, rake_cap=100), [1, 2, 3], up=UP, down=DOWN)
+    house.start()
+    house.passive(street=5)
+    house.play("1 bet, 2 call, 3 call")
+    house.passive()
+    award = house.happened(ev.PotAwarded)[0]
+    assert (award.amount, award.rake) == (3_750, 100)
+    assert sum(delta.delta for delta in house.happened(ev.HandEnded)[0].deltas) == -100
