@@ -5,7 +5,7 @@
 Whole random hands are played with random legal actions and their commands recorded; then the commands are replayed
 under the clock. "Per action" is all time spent in ``step`` (decide and evolve) over whole hands (antes, deals,
 showdowns and verdicts included) divided by the number of players' actions; "act alone" counts the Act commands only.
-Every figure is the best of several runs, because other work on the machine only ever adds time.
+Every command counts with the best of several runs, because other work on the machine only ever adds time.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import random
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ from stud_core.presets import PLAYNOW, RULESETS, table_config
 from stud_core.ruleset import Ruleset
 from stud_core.state import Phase, Table
 
-Script = list[tuple[Table, cmd.Command, cmd.Context]]
+Step = tuple[Table, cmd.Command, cmd.Context]
+Script = list[Step]
 Log = list[tuple[int, list[ev.Event]]]
 STACK = 20_000
 
@@ -120,47 +122,45 @@ def play(ruleset: Ruleset, players: int, hands: int, seed: int) -> list[Player]:
     return tables
 
 
-def play_again(table: Player) -> int:
-    """Nanoseconds to decide and evolve a table's commands one after the other, as one table of a service does."""
-    state = table.script[0][0]
-    start = time.perf_counter_ns()
-    for _, command, context in table.script:
-        state = step(state, command, context)[1]  # type: ignore[index]
-    return time.perf_counter_ns() - start
+def best(decide_one: Callable[[Step], object], script: Script, runs: int) -> list[int]:
+    """Nanoseconds of every command, the best of several runs each."""
+    least = [2**62] * len(script)
+    for _ in range(runs):
+        for number, item in enumerate(script):
+            start = time.perf_counter_ns()
+            decide_one(item)
+            spent = time.perf_counter_ns() - start
+            least[number] = min(least[number], spent)
+    return least
 
 
-def play_again_in_two(table: Player) -> int:
-    """Nanoseconds of the same with ``decide`` and ``evolve`` called one by one."""
-    state = table.script[0][0]
-    start = time.perf_counter_ns()
-    for _, command, context in table.script:
-        state = evolve(state, decide(state, command, context), context.version)  # type: ignore[arg-type]
-    return time.perf_counter_ns() - start
+def in_one(item: Step) -> object:
+    """Decide and evolve as one call."""
+    return step(*item)
 
 
-def acts_alone(acts: Script) -> int:
-    """Nanoseconds of the players' actions only, each from its recorded state."""
-    start = time.perf_counter_ns()
-    for state, command, context in acts:
-        step(state, command, context)
-    return time.perf_counter_ns() - start
+def in_two(item: Step) -> object:
+    """Decide, then evolve: the events are folded twice."""
+    state, command, context = item
+    return evolve(state, decide(state, command, context), context.version)  # type: ignore[arg-type]
 
 
 def measure(tables: list[Player], runs: int) -> dict[str, float]:
-    actions = [[item for item in table.script if isinstance(item[1], cmd.Act)] for table in tables]
-    count = sum(len(acts) for acts in actions)
+    script = [item for table in tables for item in table.script]
+    acts = [isinstance(command, cmd.Act) for _, command, _ in script]
     events = sum(len(events) for table in tables for _, events in table.log)
     gc.collect()
     gc.freeze()  # the recorded states are the bench's, not the core's
-    whole = sum(min(play_again(table) for _ in range(runs)) for table in tables)
-    in_two = sum(min(play_again_in_two(table) for _ in range(runs)) for table in tables)
-    alone = sum(min(acts_alone(acts) for _ in range(runs)) for acts in actions)
+    spent = best(in_one, script, runs)
+    whole = sum(spent)
+    alone = sum(time for time, is_act in zip(spent, acts, strict=True) if is_act)
+    twice = sum(best(in_two, script, runs))
     folded = sum(min(rebuild(table.log) for _ in range(runs)) for table in tables)
     return {
-        "us_per_action": whole / count / 1000,
-        "us_per_act_alone": alone / count / 1000,
-        "us_per_action_decide_then_evolve": in_two / count / 1000,
-        "actions_per_s": count / whole * 1e9,
+        "us_per_action": whole / sum(acts) / 1000,
+        "us_per_act_alone": alone / sum(acts) / 1000,
+        "us_per_action_decide_then_evolve": twice / sum(acts) / 1000,
+        "actions_per_s": sum(acts) / whole * 1e9,
         "us_per_rebuilt_event": folded / events / 1000,
     }
 
@@ -181,11 +181,11 @@ def pokerkit(players: int, hands: int, runs: int) -> float | None:
     warnings.simplefilter("ignore")
     automations = tuple(Automation)
 
-    def play_hand(seed: int) -> tuple[int, int]:
+    def play_hand(seed: int) -> list[int]:
         rng = random.Random(seed)
         random.seed(seed)  # PokerKit shuffles by the global generator
-        actions = 0
-        start = time.perf_counter_ns()
+        times: list[int] = []
+        last = time.perf_counter_ns()
         game: Any = FixedLimitSevenCardStud.create_state(
             automations, True, 50, 200, 500, 1000, [STACK] * players, players
         )
@@ -199,11 +199,14 @@ def pokerkit(players: int, hands: int, runs: int) -> float | None:
             if game.can_complete_bet_or_raise_to():
                 verbs += [game.complete_bet_or_raise_to] * 3
             rng.choice(verbs)()
-            actions += 1
-        return time.perf_counter_ns() - start, actions
+            now = time.perf_counter_ns()
+            times.append(now - last)
+            last = now
+        return times
 
-    best = [min(play_hand(seed) for _ in range(runs)) for seed in range(hands)]
-    return sum(actions for _, actions in best) / sum(spent for spent, _ in best) * 1e9
+    hands_played = [[play_hand(seed) for _ in range(runs)] for seed in range(hands)]
+    least = [min(times) for of_hand in hands_played for times in zip(*of_hand, strict=True)]
+    return 1e9 * len(least) / float(sum(least))
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ Every stream has one append in flight, as a table has. Starts a server of its ow
 client and the server share the machine. Figures go to docs/capacity.md by hand.
 """
 
-# ruff: noqa: INP001, T201  (a script, whose output is what it prints)
+
 
 import argparse
 import asyncio

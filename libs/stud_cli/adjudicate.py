@@ -7,17 +7,20 @@ returns and awards come out as recorded.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Final
 
 import msgspec
 import typer
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress
+from rich.table import Table
 
 from stud_cli.handfile import BadHandError, BadLine, RecordedHand, read_hands
+from stud_cli.handpots import arithmetic, results, unpaid
 from stud_cli.handscript import (
     Course,
     Move,
@@ -30,15 +33,18 @@ from stud_cli.handscript import (
     matching_options,
     table_config,
 )
-from stud_cli.hidden_cards import ODD_UNITS, Cards, arithmetic, deck_of, draw, explainable
+from stud_cli.hidden_cards import EVALUATIONS, Cards, deck_of, draw
 from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.conservation import check
 from stud_core.decide import step
 from stud_core.rejection import Rejection
-from stud_core.state import Phase, Table
+from stud_core.ruleset import OddUnits
+from stud_core.state import Phase
+from stud_core.state import Table as TableState
 
 MAX_READINGS: Final = 16  # ways to read wagers whose declared size is not recorded
+DRAWS: Final = 3  # where boards are hidden, since only play shows whether they serve
 PATIENCE_S: Final = 2.0  # a progress bar appears when it takes longer
 
 
@@ -68,24 +74,25 @@ def judge(hand: RecordedHand, rng: Random) -> Verdict:
     Who gets the odd units of a split is not recorded; the first published reading that pays what was paid is taken.
     """
     course = course_of(hand)
-    verdict = None
-    for odd_units in ODD_UNITS:
+    split = len(course.expected.awards) > 1
+    found: list[Verdict] = []
+    draws = DRAWS if _boards_hidden(course) else 1
+    for odd_units in OddUnits if split else [OddUnits.ONE_EACH_FROM_LEFT]:
         config = table_config(hand, odd_units)
-        cards = draw(course, config.ruleset, rng)
-        script = Script(course, config, deck_of(course, cards, rng), course.expected.moves)
-        found = _judge_script(script, cards)
-        if found.matched:
-            return found
-        verdict = verdict or found
-        if not _is_split(course):
-            break
-    assert verdict is not None
-    return verdict
+        for _ in range(draws):
+            cards = draw(course, config.ruleset, rng, EVALUATIONS // draws)
+            script = Script(course, config, deck_of(course, cards, rng), course.expected.moves)
+            verdict = _judge_script(script, cards)
+            if verdict.matched and not verdict.note:
+                return verdict
+            found.append(verdict)
+    # A match that leaves something unchecked is better than a mismatch; among equals the first reading counts.
+    return min(found, key=lambda verdict: not verdict.matched)
 
 
-def _is_split(course: Course) -> bool:
-    """Whether several were paid, so that there may be odd units."""
-    return len(course.expected.awards) > 1
+def _boards_hidden(course: Course) -> bool:
+    """Whether a door or up card is hidden, so that a draw may miss what the betting needs (an open pair)."""
+    return any(None in cards for cards in course.up.values()) or (course.common and course.community is None)
 
 
 def _judge_script(script: Script, cards: Cards) -> Verdict:
@@ -94,14 +101,18 @@ def _judge_script(script: Script, cards: Cards) -> Verdict:
     if not cards.fits_actors:
         note = "no draw of the hidden cards brings out the recorded actors: only amounts and awards were checked"
         return Verdict(course.hand_id, "; ".join(arithmetic(course, script.config)), note)
-    note = "" if cards.fits_awards else "no draw of the hidden cards pays the recorded winners: awards only checked as sums"
+    note = ""
+    if not cards.fits_awards and not cards.contradicted:
+        note = "no draw of the hidden cards pays the recorded winners: awards were checked as sums only"
     readings: list[tuple[int, ...]] = [()]
     first: Verdict | None = None
     for _ in range(MAX_READINGS):
         run = _Run(script, readings.pop())
         why = run.play(awards=cards.fits_awards)
-        if not why and not cards.fits_awards and not explainable(course, script.config.ruleset):
-            why = "no result of the showdown pays what was recorded: " + _sums(course)
+        if not why and cards.contradicted:
+            why = unpaid(course)
+            if results(course, script.config.ruleset):
+                why += ": hands that are known are better"
         played = msgspec.structs.replace(script, moves=(*run.moves, *script.moves[len(run.moves) :]))
         verdict = Verdict(course.hand_id, why, note, played)
         if verdict.matched:
@@ -114,10 +125,6 @@ def _judge_script(script: Script, cards: Cards) -> Verdict:
     return first
 
 
-def _sums(course: Course) -> str:
-    return ", ".join(f"{course.names[seat]} {amount}" for seat, amount in sorted(course.expected.awards.items()))
-
-
 class _Run:
     """One play of a script at a table of its own. ``reading`` says which size to take at each ambiguous wager."""
 
@@ -125,7 +132,7 @@ class _Run:
         self.script = script
         self.reading = reading
         self.choices: list[int] = []  # number of readings at each ambiguous wager met
-        self.state = Table()
+        self.state = TableState()
         self.deck = iter(enumerate(script.deck))
         self.card_in: dict[bytes, int] = {}
         self.moves: list[Move] = []
@@ -196,7 +203,9 @@ class _Run:
         hand, names = self.state.running, self.script.course.names
         legal = ", ".join(describe(option) for option in hand.options)
         if len(self.moves) == len(self.script.moves):
-            raise RefusedError(f"the record ends where {names[hand.turn_seat]} has to act on street {hand.street}: {legal}")
+            raise RefusedError(
+                f"the record ends where {names[hand.turn_seat]} has to act on street {hand.street}: {legal}"
+            )
         move = self.script.moves[len(self.moves)]
         where = f"action {len(self.moves) + 1}, street {hand.street}"
         if move.seat != hand.turn_seat or move.street != hand.street:
@@ -223,8 +232,8 @@ class _Run:
         answer = step(self.state, command, context)
         if isinstance(answer, Rejection):
             legal = ", ".join(describe(option) for option in answer.legal)
-            rule = f" ({answer.rule})" if answer.rule else ""
-            raise RefusedError(f"{what}{answer.reason}{rule}: {answer.text}" + (f"; legal: {legal}" if legal else ""))
+            text, _, _ = answer.text.partition("; legal:")
+            raise RefusedError(f"{what}{answer.reason}: {text}" + (f"; legal: {legal}" if legal else ""))
         events, self.state = answer
         if self.state.wants_showdown:
             hand = self.state.running
@@ -292,16 +301,78 @@ class Report(msgspec.Struct):
         return msgspec.json.encode(found).decode()
 
 
-def judge_lines(lines: Iterable[tuple[str, int, RecordedHand | BadLine]], seed: int, report: Report) -> Iterator[None]:
-    """Judge hand after hand into ``report``; the same seed draws the same hidden cards for a hand, wherever it stands."""
-    for file, number, line in lines:
-        if isinstance(line, BadLine):
-            report.malformed.append(line)
-        else:
+def judge_files(files: Iterable[Path], seed: int, report: Report) -> Iterator[str]:
+    """Judge hand after hand into ``report`` and yield each one's id; nothing that cannot be read stops the others.
+
+    The same seed draws the same hidden cards for a hand, wherever it stands.
+    """
+    for file in files:
+        for number, line in read_hands(file):
+            if isinstance(line, BadLine):
+                report.malformed.append(line)
+                continue
             try:
-                report.verdicts.append(judge(line, Random(f"{seed}:{line.id}")))  # noqa: S311
+                report.verdicts.append(judge(line, Random(f"{seed}:{line.id}")))  # noqa: S311 cards of a record
             except BadHandError as error:
-                report.malformed.append(BadLine(file, number, str(error)))
-        yield
+                report.malformed.append(BadLine(str(file), number, str(error)))
+            yield line.id
 
 
+def with_progress(ids: Iterator[str]) -> None:
+    """Exhaust ``ids``, with a bar on standard error once it takes longer than people like to wait."""
+    started = time.monotonic()
+    for _ in ids:
+        if time.monotonic() - started > PATIENCE_S:
+            break
+    else:
+        return
+    with Progress(*Progress.get_default_columns(), MofNCompleteColumn(), console=Console(stderr=True)) as progress:
+        task = progress.add_task("adjudicating", total=None)
+        for hand_id in ids:
+            progress.update(task, advance=1, description=f"adjudicating {hand_id}")
+
+
+def show(report: Report, console: Console) -> None:
+    """Print the mismatches as a table, then what could only be checked in part, then one line of sums."""
+    if report.mismatched:
+        table = Table(title="Hands that did not come out", title_justify="left")
+        table.add_column("hand", no_wrap=True)
+        table.add_column("why", overflow="fold")
+        for verdict in report.mismatched:
+            table.add_row(verdict.hand_id, verdict.why)
+        console.print(table)
+    for verdict in report.verdicts:
+        if verdict.note:
+            console.print(f"{verdict.hand_id}: {verdict.note}", markup=False)
+    for bad in report.malformed:
+        console.print(f"cannot read {bad}", markup=False, style="red")
+    matched = len(report.verdicts) - len(report.mismatched)
+    console.print(f"{matched} of {len(report.verdicts)} hands match", style="bold")
+
+
+def adjudicate(
+    files: Annotated[list[Path], typer.Argument(help="Recorded hands, one JSON object a line.", show_default=False)],
+    as_json: Annotated[bool, typer.Option("--json", help="End with one line of JSON on standard output.")] = False,
+    seed: Annotated[int, typer.Option(help="Draws hidden cards; the same seed draws the same ones.")] = 0,
+) -> None:
+    """Play recorded hands through the rules and compare who acts, what it costs and who is paid.
+
+    Exit code 0 = every hand matches, 1 = some do not, 2 = a file or line cannot be read.
+
+    Example: stud adjudicate tests/golden/hands/*.jsonl --json
+    """
+    report = Report()
+    with_progress(judge_files(files, seed, report))
+    show(report, Console(stderr=as_json))
+    if as_json:
+        print(report.to_json())
+    raise typer.Exit(report.exit_code)
+
+
+def main() -> None:
+    """Run as ``python -m stud_cli.adjudicate``."""
+    typer.run(adjudicate)
+
+
+if __name__ == "__main__":
+    main()

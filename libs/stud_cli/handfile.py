@@ -151,21 +151,20 @@ def verb_of(action: Action) -> str:
     return str(type(action).__struct_config__.tag)
 
 
-def read_hands(path: Path) -> Iterator[RecordedHand | BadLine]:
-    """Yield every hand of a file in order; a line that is none is yielded as :class:`BadLine` and stops nothing."""
+def read_hands(path: Path) -> Iterator[tuple[int, RecordedHand | BadLine]]:
+    """Yield line number (from 1) and hand of a file in order; a line that is none comes as :class:`BadLine`."""
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
-        wanted = "wanted a file with one JSON object a line"
-        yield BadLine(str(path), 0, f"cannot be read ({error.strerror}): {wanted}")
+        yield 0, BadLine(str(path), 0, f"cannot be read ({error.strerror}): wanted a file with one hand a line")
         return
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            yield parse_hand(line)
+            yield number, parse_hand(line)
         except BadHandError as error:
-            yield BadLine(str(path), number, str(error))
+            yield number, BadLine(str(path), number, str(error))
 
 
 def parse_hand(line: bytes | str) -> RecordedHand:
@@ -173,7 +172,7 @@ def parse_hand(line: bytes | str) -> RecordedHand:
     try:
         hand = msgspec.json.decode(line, type=RecordedHand)
     except msgspec.ValidationError as error:
-        raise BadHandError(f"{error}, see the format in tests/golden/hands/README.md") from None
+        raise BadHandError(f"{error}; the format stands in tests/golden/hands/README.md") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadHandError(f"not JSON ({error}): wanted one hand as one JSON object") from None
     problems = list(_problems(hand))

@@ -68,13 +68,17 @@ class Move(msgspec.Struct, frozen=True):
 
 
 class StreetFacts(msgspec.Struct, frozen=True):
-    """Who was dealt a card on a street, which of them had no chips left, and who acted first (None nobody)."""
+    """Who was dealt a card on a street, which of them had no chips left, and who acted first (None nobody).
+
+    ``common``: the river is one card for all. ``high_wager``: fourth street saw a wager that takes an open pair.
+    """
 
     street: int
     dealt: tuple[int, ...]
     all_in: frozenset[int]
     first: int | None
     common: bool = False
+    high_wager: bool = False
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -105,8 +109,8 @@ class Course(msgspec.Struct, frozen=True):
     forced: dict[int, tuple[int, ...]]
     best_five: dict[int, tuple[int, ...]]
     shows: frozenset[int]
+    mucked: frozenset[int]
     expected: Outcome
-    small_bet: int
 
     @property
     def common(self) -> bool:
@@ -155,6 +159,7 @@ class _Reader:
         self.up: dict[int, list[int | None]] = {seat: [None] for seat in self.stacks}
         self.community: int | None = None
         self.shown: dict[int, tuple[int, ...]] = {}
+        self.mucked: set[int] = set()
 
     def read(self) -> None:
         """Third street begins when the antes are in: at the first event that is neither ante nor deal."""
@@ -174,7 +179,9 @@ class _Reader:
             elif isinstance(event, Show):
                 cards = tuple(parse_card(name) for name in event.cards if known(name))
                 self.shown[self.seat_of[event.player]] = cards
-            elif not isinstance(event, Muck):
+            elif isinstance(event, Muck):
+                self.mucked.add(self.seat_of[event.player])
+            else:
                 self._move(event)
         self._begin_third()
         if len(self.live) > 1:
@@ -211,10 +218,14 @@ class _Reader:
         self._begin_third()
         seat = self.seat_of[action.player]
         facts = self.streets[-1]
-        if facts.first is None:
-            self.streets[-1] = msgspec.structs.replace(facts, first=seat)
         before = self.on_street.get(seat, 0)
         to = before + action.amount
+        price = max(self.on_street.values(), default=0)
+        self.streets[-1] = msgspec.structs.replace(
+            facts,
+            first=facts.first or seat,
+            high_wager=facts.high_wager or (facts.street == 4 and to - price > self.hand.small_bet),
+        )
         if action.to is not None and action.to != to:
             raise BadHandError(
                 f"hand {self.hand.id}: {action.player} puts in {action.amount} on top of {before} "
@@ -248,13 +259,13 @@ def course_of(hand: RecordedHand) -> Course:
         forced=forced,
         best_five=best_five,
         shows=frozenset(reader.shown),
+        mucked=frozenset(reader.mucked),
         expected=Outcome(
             antes={seat: amount for seat, amount in reader.antes.items() if amount},
             moves=tuple(reader.moves),
             uncalled=uncalled,
             awards={seat: amount for seat, amount in reader.awards.items() if amount},
         ),
-        small_bet=hand.small_bet,
     )
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from typing import Any
+
+import msgspec
 
 from stud.common.v1 import card_pb2, seat_pb2
 from stud.dealer.v1 import dealer_service_pb2 as dealer
 from stud.table.v1 import table_service_pb2 as pb
-from stud_cli.core_play import Record
-from stud_cli.handscript import Script, compare, literal_verb, matching_options
+from stud_cli.handscript import Move, Outcome, Script, compare, literal_verb, matching_options
 from stud_cli.people import People
 from stud_client import StudError
 from stud_core import events as ev
@@ -23,6 +25,35 @@ TIMEOUT_S = 60.0
 
 class AbandonedError(Exception):
     """The hand cannot go on as recorded; the text says why. It is voided."""
+
+
+class Record(msgspec.Struct):
+    """What was played so far, in the terms of a recorded hand; seats are those of the script."""
+
+    street: int = 3
+    antes: dict[int, int] = msgspec.field(default_factory=dict)
+    moves: list[Move] = msgspec.field(default_factory=list)
+    uncalled: dict[int, int] = msgspec.field(default_factory=lambda: defaultdict(int))
+    awards: dict[int, int] = msgspec.field(default_factory=lambda: defaultdict(int))
+
+    def note(self, event: Any) -> None:
+        """Fold one event of the table."""
+        if isinstance(event, ev.AntePosted):
+            self.antes[event.seat] = event.amount
+        elif isinstance(event, ev.DealRequested):
+            self.street = event.street
+        elif isinstance(event, ev.ActionTaken):
+            verb = event.verb.name.lower()
+            self.moves.append(Move(event.seat, self.street, verb, event.amount, event.to, event.all_in))
+        elif isinstance(event, ev.UncalledReturned):
+            self.uncalled[event.seat] += event.amount
+        elif isinstance(event, ev.PotAwarded):
+            for share in event.shares:
+                self.awards[share.seat] += share.amount
+
+    def outcome(self) -> Outcome:
+        """Return what can be compared."""
+        return Outcome(self.antes, tuple(self.moves), dict(self.uncalled), dict(self.awards))
 
 
 class Rehearsal:

@@ -6,19 +6,21 @@ import asyncio
 import dataclasses
 import os
 import tempfile
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
+from random import Random
 from typing import Annotated
 
 import typer
 from rich.progress import Progress
 
 from stud.wallet.v1 import wallet_service_pb2 as wallet
-from stud_cli.adjudicate import Result, judge, read_all, report
-from stud_cli.handfile import RecordedHand
+from stud_cli.adjudicate import Report, Verdict, judge, show
+from stud_cli.handfile import BadHandError, BadLine, RecordedHand, read_hands
 from stud_cli.handscript import CURRENCY
 from stud_cli.keyscmd import keys_dir
-from stud_cli.output import JsonFlag, could_not_run, notes
+from stud_cli.output import JsonFlag, console, could_not_run, notes
 from stud_cli.people import People
 from stud_cli.rehearsal import PLAYERS, Rehearsal
 from stud_cli.stack import Stack, StackError
@@ -41,15 +43,29 @@ def rehearse(
 
     Example: stud rehearse tests/golden/hands/stars.jsonl --json
     """
-    hands, results = read_all(files)
+    report = Report()
+    hands = list(readable(files, report))
     try:
-        results += asyncio.run(_rehearse(hands, seed, running=endpoints, quiet=json_output))
+        report.verdicts += asyncio.run(_rehearse(hands, seed, running=endpoints, quiet=json_output))
     except (StackError, StudError) as error:
         could_not_run(str(error))
-    raise typer.Exit(report(results, json_output=json_output))
+    show(report, notes if json_output else console)
+    if json_output:
+        print(report.to_json())
+    raise typer.Exit(report.exit_code)
 
 
-async def _rehearse(hands: list[RecordedHand], seed: int, *, running: bool, quiet: bool) -> list[Result]:
+def readable(files: list[Path], report: Report) -> Iterator[RecordedHand]:
+    """Yield every hand that can be read; lines that are none go into the report."""
+    for file in files:
+        for _, line in read_hands(file):
+            if isinstance(line, BadLine):
+                report.malformed.append(line)
+            else:
+                yield line
+
+
+async def _rehearse(hands: list[RecordedHand], seed: int, *, running: bool, quiet: bool) -> list[Verdict]:
     async with AsyncExitStack() as stack:
         if running:
             found = dataclasses.asdict(load_endpoints())
@@ -65,23 +81,24 @@ async def _rehearse(hands: list[RecordedHand], seed: int, *, running: bool, quie
         with Progress(console=notes, disable=quiet, transient=True) as progress:
             bar = progress.add_task("hands", total=len(hands))
 
-            async def one(number: int, hand: RecordedHand) -> Result:
+            async def one(number: int, hand: RecordedHand) -> Verdict:
                 async with gate:
-                    result = await rehearse_one(people, hand, f"rehearse-{run}-{number}", seed)
+                    verdict = await rehearse_one(people, hand, f"rehearse-{run}-{number}", seed)
                 progress.advance(bar)
-                return result
+                return verdict
 
             return list(await asyncio.gather(*(one(number, hand) for number, hand in enumerate(hands, 1))))
 
 
-async def rehearse_one(people: People, hand: RecordedHand, table_id: str, seed: int) -> Result:
+async def rehearse_one(people: People, hand: RecordedHand, table_id: str, seed: int) -> Verdict:
     """Play one hand; ``why: hidden`` where no hidden cards make it come out as recorded."""
-    found = judge(hand, seed)
-    if found.script is None:
-        return Result(hand.id, found.why)
-    if not found.fits:
-        return Result(hand.id, ("hidden",))
-    return Result(hand.id, tuple(await Rehearsal(people, found.script, table_id).play()))
+    try:
+        found = judge(hand, Random(f"{seed}:{hand.id}"))  # noqa: S311 - finds cards that fit, deals nothing
+    except BadHandError as error:
+        return Verdict(hand.id, str(error))
+    if found.script is None or found.note:
+        return Verdict(hand.id, "hidden" if found.note else found.why)
+    return Verdict(hand.id, "; ".join(await Rehearsal(people, found.script, table_id).play()))
 
 
 async def _fund(people: People) -> None:

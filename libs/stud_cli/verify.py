@@ -132,6 +132,8 @@ class Hand(msgspec.Struct):
     version: int = 0
     head_hash: bytes = b""
     ended: ev.HandEnded | ev.HandVoided | None = None
+    judged: bool = False
+    """Whether the table took a verdict on it."""
 
 
 async def verify_table(log: EventLog, table_id: str, verdicts: Verdicts, key: Key | None, found: Verification) -> None:
@@ -148,19 +150,30 @@ async def verify_table(log: EventLog, table_id: str, verdicts: Verdicts, key: Ke
     if last is None:
         return
     found.tables += 1
-    found.hands += sum(hand.ended is not None for hand in hands.values())
+    ended = [hand for hand in hands.values() if hand.ended is not None]
+    found.hands += len(ended)
     try:
         await check_deck(log, table_id, hands, key, found)
     except (ChainBroken, WireError) as error:
         found.add(table_id, getattr(error, "version", 0), f"deck log: {error}")
-    for hand in hands.values():
-        if hand.ended is not None:
-            _check_verdict(table_id, hand, verdicts, found)
+    known = verdicts.final.get(table_id, {})
+    if any(hand.judged and hand.hand_no not in known for hand in hands.values()):
+        verdicts = await _fresh_verdicts(log, table_id, verdicts)
+    for hand in ended:
+        _check_verdict(table_id, hand, verdicts, found, is_last=hand is ended[-1])
     for table, hand_no in verdicts.doubled:
         if table == table_id:
             found.add(
                 table_id, hands[hand_no].version if hand_no in hands else 0, f"hand {hand_no}: two final verdicts"
             )
+
+
+async def _fresh_verdicts(log: EventLog, table_id: str, known: Verdicts) -> Verdicts:
+    """Read a shard's verdicts again: the table may have taken one that was not there when they were read."""
+    try:
+        return await read_verdicts(log, [keys.shard_of(table_id)])
+    except (ChainBroken, WireError):
+        return known  # reported by who read them first
 
 
 def _check_step(step: Step, table_id: str, found: Verification) -> None:
@@ -184,14 +197,21 @@ def _note_hand(step: Step, hands: dict[int, Hand]) -> None:
             hand.from_version = event.from_version
             hand.version = step.stored.version
             hand.head_hash = step.stored.hash
+        elif isinstance(event, ev.TableHandVerified | ev.TableHandResolved) and event.hand_no in hands:
+            hands[event.hand_no].judged = True
 
 
-def _check_verdict(table_id: str, hand: Hand, verdicts: Verdicts, found: Verification) -> None:
+def _check_verdict(table_id: str, hand: Hand, verdicts: Verdicts, found: Verification, *, is_last: bool) -> None:
+    """Only the last hand may still wait for its verdict, and only as long as the table waits too."""
     final = verdicts.final.get(table_id, {}).get(hand.hand_no)
     where = (table_id, hand.version)
     if final is None:
-        disputed = hand.hand_no in verdicts.disputed.get(table_id, {})
-        found.add(*where, f"hand {hand.hand_no}: " + ("disputed, not resolved" if disputed else "no verdict yet"))
+        if hand.hand_no in verdicts.disputed.get(table_id, {}):
+            found.add(*where, f"hand {hand.hand_no}: disputed, not resolved")
+        elif hand.judged:
+            found.add(*where, f"hand {hand.hand_no}: the table took a verdict that the referee's log does not hold")
+        elif not is_last:
+            found.add(*where, f"hand {hand.hand_no}: no verdict, and yet play went on")
         return
     if isinstance(final, ve.HandResolved):
         return

@@ -36,12 +36,13 @@ def is_wager(verb: Verb) -> bool:
 
 def high_board(hand: Hand, ruleset: Ruleset) -> int:
     """Seat of the highest board among live players; ties go to the first in deal order (P19-P21; B.10, B.13)."""
-    common = hand.community
-    shared = () if common is None or not ruleset.community_counts_for_first else (common,)
+    up, live = hand.up, hand.live
+    if hand.community is not None and ruleset.community_counts_for_first:
+        up = [(*cards, hand.community) for cards in up]
     best, leader = -1, 0
     for seat in hand.order:
-        if hand.live[seat]:
-            strength = board_strength(hand.up[seat] + shared)
+        if live[seat]:
+            strength = board_strength(up[seat])
             if strength > best:
                 best, leader = strength, seat
     return leader
@@ -53,8 +54,8 @@ def low_card(hand: Hand) -> int:
 
 
 def chips_behind(hand: Hand) -> int:
-    """Number of live players who still have chips."""
-    return sum([hand.live[seat] and not hand.all_in[seat] for seat in hand.order])
+    """Number of live players who still have chips (an all-in player never folds)."""
+    return hand.live.count(True) - hand.all_in.count(True)
 
 
 def first_to_act(hand: Hand, ruleset: Ruleset) -> int:
@@ -163,8 +164,11 @@ def legal_options(state: Table, seat: int = 0) -> tuple[Option, ...]:
     Fold is always there, also where checking is free (W29, B.20), but not for the forced bring-in (B.3).
     """
     hand = state.running
-    config = state.rules
-    seat = seat or hand.turn_seat
+    return options_of(state, hand, state.rules, seat or hand.turn_seat)
+
+
+def options_of(state: Table, hand: Hand, config: TableConfig, seat: int) -> tuple[Option, ...]:
+    """The same for whoever has hand and configuration at hand."""
     bet = hand.bet[seat]
     reach = bet + state.sittings[state.seats[seat]].stack
     level = hand.level

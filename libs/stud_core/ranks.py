@@ -59,7 +59,7 @@ def describe(rank: int) -> str:
 
 # A board's multiset of ranks as one number: every rank has its own digit to base 5, since no more than four
 # cards of a rank exist. So a board's strength is one addition per card and one look-up.
-_DIGIT: Final = tuple(5 ** rank_of(card) for card in range(DECK_SIZE))
+_digit: Final = tuple(5 ** rank_of(card) for card in range(DECK_SIZE)).__getitem__
 
 
 def _board_table() -> dict[int, int]:
@@ -85,4 +85,4 @@ def board_strength(cards: Sequence[int]) -> int:
     """
     if len(cards) == 5:
         return WORST_RANK - rank_best(cards)
-    return _STRENGTH[sum([_DIGIT[card] for card in cards])]
+    return _STRENGTH[sum(map(_digit, cards))]

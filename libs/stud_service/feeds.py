@@ -17,7 +17,6 @@ What may go wrong, and what then happens:
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -152,7 +151,7 @@ class FeedReader:
                 await self._take(entries)
 
     async def _read(self) -> list[FeedEntry]:
-        now = time.monotonic()
+        now = asyncio.get_running_loop().time()
         for feed in [feed for feed, until in self._stalled_until.items() if until <= now]:
             del self._stalled_until[feed]
         positions = {feed: at for feed, at in self._positions.items() if feed not in self._stalled_until}
@@ -219,7 +218,7 @@ class FeedReader:
 
     def _stall(self, entry: FeedEntry, why: Exception) -> None:
         self.counts.stalls += 1
-        self._stalled_until[entry.feed] = time.monotonic() + STALL_RETRY_S
+        self._stalled_until[entry.feed] = asyncio.get_running_loop().time() + STALL_RETRY_S
         logger.critical(
             "feed_stalls",
             reader=self._service,

@@ -6,7 +6,7 @@ replay or drop a line from outside; that is noticed by looking, about once a sec
 
 from __future__ import annotations
 
-import time
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
@@ -71,9 +71,9 @@ class Parking:
 
     async def replay_requested(self, replay: Replay) -> None:
         """Replays the lines that operators asked for. Raises EventLogError; what was replayed stays replayed."""
-        if not self._parked or time.monotonic() < self._look_at:
+        if not self._parked or asyncio.get_running_loop().time() < self._look_at:
             return
-        self._look_at = time.monotonic() + LOOK_EVERY_S
+        self._look_at = asyncio.get_running_loop().time() + LOOK_EVERY_S
         for shard in list(self._parked):
             await self._look(shard)
             for table in sorted(await self._log.retry_requests(self._service, shard)):

@@ -15,18 +15,19 @@ import msgspec
 import structlog
 
 from stud_core import events as ev
-from stud_core.commands import Act, ChooseShow, Command, Context, PauseTable, PostAnte, RestartClocks, StartHand, Tick
+from stud_core.commands import Command, Context, PauseTable, RestartClocks, StartHand, Tick
 from stud_core.gate import hand_gate
 from stud_core.rejection import Rejection
 from stud_core.state import Table
 from stud_core.timers import next_deadline
 from stud_eventlog import keys
-from stud_eventlog.errors import LogBehind, VersionConflict
+from stud_eventlog.errors import LogBehind, LogUnavailable, NotInitialised, VersionConflict
 from stud_eventlog.types import Append, Head, LobbyRow
 from stud_service.kit import Kit
 from stud_service.refusals import Refused
 from stud_wire.commits import Meta
 from table_service import updates, views
+from table_service.clocks import LATE_MS, Timer, deadline_of, due_at, hand_deadline
 from table_service.commits import NotConserved, Prepared, prepare
 from table_service.hub import Hub
 from table_service.rebuild import Rebuilt, rebuild
@@ -36,8 +37,12 @@ from table_service.vault import Vault
 ANSWER_WITHIN_S = 8.0
 """A caller waits so long for durability before he is told to ask again with the same request_id."""
 
-LATE_MS = 1000
-"""A timer that fires later than this is our fault: the clock starts afresh (architecture 9)."""
+REST_MS = 1000
+"""After a fault the table does nothing by itself for so long: what failed would fail again at once."""
+
+STOP_WITHIN_S = 2.0
+NOT_CONSERVED = "NOT_CONSERVED"
+"""Reason of a pause that a decision caused which would have made or lost chips."""
 
 MAX_CONFLICTS = 5
 _LOBBY = (
@@ -100,7 +105,9 @@ class TableActor:
         self._may_start = may_start
         self._ended_at_ms = 0
         self._lost_time = False
-        self._timer: asyncio.TimerHandle | None = None
+        self._rests_until_ms = 0
+        self._stopping = False
+        self._timer = Timer(kit.clock, self._wake)
         self._worker: asyncio.Task[None] | None = None
 
     # ------------------------------------------------------------------ life
@@ -119,15 +126,17 @@ class TableActor:
         self._plan()
 
     async def stop(self) -> None:
-        """End every stream, finish what is queued, take nothing new."""
-        if self._timer is not None:
-            self._timer.cancel()
+        """End every stream, finish what is queued, take nothing new: later commands are refused with STOPPING."""
+        self._stopping = True
+        self._timer.cancel()
         self.hub.finish()
         if self._worker is not None:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._mailbox.join(), 2.0)
+                await asyncio.wait_for(self._mailbox.join(), STOP_WITHIN_S)
             self._worker.cancel()
             await asyncio.gather(self._worker, return_exceptions=True)
+        while not self._mailbox.empty():
+            _fail(self._mailbox.get_nowait(), _stopping())
 
     # ------------------------------------------------------------- commands
 
@@ -142,6 +151,8 @@ class TableActor:
         within_s: float | None = ANSWER_WITHIN_S,
     ) -> Outcome:
         """Return once the command is durable. Raises Refused; OUTCOME_UNKNOWN when it takes too long."""
+        if self._stopping:
+            raise _stopping()
         mail = self._mail(command, actor, request_id, digest, cause)
         self._mailbox.put_nowait(mail)
         try:
@@ -166,35 +177,49 @@ class TableActor:
         while True:
             mail = await self._mailbox.get()
             try:
-                outcome = await self._take(mail)
-            except Refused as refused:
-                _fail(mail, refused)
-            except LogBehind:
-                self.behind = True
-                _fail(mail, Refused("LOG_BEHIND", "the log is older than what was acknowledged: operators are needed"))
-            except NotConserved as fault:
-                log.exception("not_conserved", table=self.table_id, version=self.head.version, problem=str(fault))
-                _fail(mail, Refused("INTERNAL", "the table was paused to protect its chips"))
-                if not isinstance(mail.command, PauseTable):
-                    self.post(PauseTable("NOT_CONSERVED", ""))
-            except asyncio.CancelledError:
-                _fail(mail, Refused("STOPPING", "the service is stopping: connect again"))
-                raise
-            except Exception:  # a fault of ours in one command must not stop the other tables
-                incident = self.kit.new_id().hex()
-                log.exception("command_failed", table=self.table_id, version=self.head.version, incident=incident)
-                _fail(mail, Refused("INTERNAL", "something unexpected happened", incident=incident))
-            else:
-                if not mail.future.done():
-                    mail.future.set_result(outcome)
+                await self._settle(mail)
             finally:
                 self._mailbox.task_done()
                 if self._mailbox.empty():
                     self._plan()
 
+    async def _settle(self, mail: Mail) -> None:
+        """Take one command and tell its caller what came of it; a fault in one must not stop the other tables."""
+        try:
+            outcome = await self._take(mail)
+        except Refused as refused:
+            _fail(mail, refused)
+        except LogBehind:
+            self.behind = True
+            _fail(mail, _behind())
+        except (LogUnavailable, NotInitialised):
+            self._rest()
+            _fail(mail, Refused("LOG_UNAVAILABLE", "the log cannot be written: try again with the same request_id"))
+        except NotConserved as fault:
+            log.exception("not_conserved", table=self.table_id, version=self.head.version, problem=str(fault))
+            _fail(mail, Refused("INTERNAL", "the table was paused to protect its chips"))
+            if not isinstance(mail.command, PauseTable):
+                self.post(PauseTable(NOT_CONSERVED, ""))
+        except asyncio.CancelledError:
+            _fail(mail, _stopping())
+            raise
+        except Exception:
+            self._rest()
+            incident = self.kit.new_id().hex()
+            log.exception("command_failed", table=self.table_id, version=self.head.version, incident=incident)
+            _fail(mail, Refused("INTERNAL", "something unexpected happened", incident=incident))
+        else:
+            if not mail.future.done():
+                mail.future.set_result(outcome)
+
+    def _rest(self) -> None:
+        """After a fault: nobody's clock runs for it, and what the table does by itself waits a little."""
+        self._lost_time = True
+        self._rests_until_ms = self.kit.clock() + REST_MS
+
     async def _take(self, mail: Mail) -> Outcome:
         if self.behind:
-            raise Refused("LOG_BEHIND", "the log is older than what was acknowledged: operators are needed")
+            raise _behind()
         for _ in range(MAX_CONFLICTS):
             if mail.request_id:
                 known = self.requests.find(mail.actor, mail.request_id, mail.digest)
@@ -205,7 +230,7 @@ class TableActor:
                 return await self._commit(mail)
             except VersionConflict:
                 log.warning("version_conflict", table=self.table_id, version=self.head.version)
-                self._adopt(await rebuild(self.kit.log, self.stream))
+                await self._refold()
         raise Refused("LOG_UNAVAILABLE", "another writer keeps changing this table: try again")
 
     # --------------------------------------------------------------- commits
@@ -214,7 +239,7 @@ class TableActor:
         """Take what is due before this command: a timeout, or a fresh clock where we lost time."""
         if self._lost_time and not isinstance(mail.command, RestartClocks):
             await self._own(RestartClocks("OUTAGE"))
-        deadline = _deadline_of(self.table, mail.command)
+        deadline = deadline_of(self.table, mail.command)
         if not deadline or mail.received_ms <= deadline:
             return
         late = mail.received_ms - deadline > LATE_MS
@@ -238,21 +263,22 @@ class TableActor:
         made = prepare(self.table, mail.command, ctx, meta, self.vault.live_cards, self._feed)
         if isinstance(made, Rejection):
             raise Refused.from_rejection(made)
+        restarts = isinstance(mail.command, RestartClocks)
         if made is None:
+            self._lost_time = self._lost_time and not restarts
             return Outcome(self.head.version)
         began = self.kit.clock()
         head = await self.kit.log.append(self._append(made, version))
         self._after(made, meta, head)
-        self._lost_time = self._lost_time and not isinstance(mail.command, RestartClocks)
-        if self.kit.clock() - began > LATE_MS:
-            self._lost_time = True
+        slow = self.kit.clock() - began > LATE_MS
+        self._lost_time = slow or (self._lost_time and not restarts)
         self._publish(made, head, now)
         return Outcome(version, _number(made))
 
     def _judged_at(self, mail: Mail) -> int:
         """Now; but what arrived in time is judged in time, however long it queued."""
         now = max(self.kit.clock(), mail.received_ms)
-        deadline = _deadline_of(self.table, mail.command)
+        deadline = deadline_of(self.table, mail.command)
         return deadline if deadline and mail.received_ms <= deadline < now else now
 
     def _append(self, made: Prepared, version: int) -> Append:
@@ -278,8 +304,17 @@ class TableActor:
                 self.released[event.sitting_no] = event.reason
             elif isinstance(event, ev.HandEnded | ev.HandVoided):
                 self._ended_at_ms = meta.at_ms
+        self._tell_waiting()
+
+    def _tell_waiting(self) -> None:
         self.settled.set()
         self.settled = asyncio.Event()
+
+    async def _refold(self) -> None:
+        """Somebody else wrote: start again from the log, and show everybody what is there now."""
+        self._adopt(await rebuild(self.kit.log, self.stream))
+        self.hub.reset(self.full_view)
+        self._tell_waiting()
 
     def _adopt(self, rebuilt: Rebuilt) -> None:
         self.table = rebuilt.table
@@ -315,36 +350,30 @@ class TableActor:
     # ---------------------------------------------------------------- clocks
 
     def _plan(self) -> None:
-        """Set the one timer: the next deadline, or the next hand."""
-        if self._timer is not None:
+        """Set the one timer: the next deadline, the next hand, or at once where a clock lost time."""
+        wake = due_at(self.table, self._ended_at_ms)
+        if self._lost_time and hand_deadline(self.table) is not None:
+            wake = 0
+        if wake is None or self.behind or self._stopping:
             self._timer.cancel()
-            self._timer = None
-        wake = next_deadline(self.table)
-        if self.table.hand is None and not hand_gate(self.table):
-            start = self._ended_at_ms + (self.table.config.hand_pause_ms if self.table.config else 0)
-            wake = start if wake is None else min(wake, start)
-        if wake is not None and not self.behind:
-            delay = max(0, wake - self.kit.clock()) / 1000
-            self._timer = asyncio.get_running_loop().call_later(delay + 0.001, self._wake)
+        else:
+            self._timer.set(max(wake, self._rests_until_ms))
 
     def _wake(self) -> None:
         now = self.kit.clock()
-        deadline = next_deadline(self.table)
-        hand = self.table.hand
-        if deadline is not None and deadline <= now:
-            late = hand is not None and now - deadline > LATE_MS
-            self.post(RestartClocks("LATE_TIMER") if late else Tick())
-        elif hand is None and not hand_gate(self.table):
+        due, of_hand = next_deadline(self.table), hand_deadline(self.table)
+        if self._lost_time and of_hand is not None:
+            self.post(RestartClocks("OUTAGE"))
+        elif due is not None and due <= now:
+            if of_hand is not None and now - of_hand > LATE_MS:
+                self.post(RestartClocks("LATE_TIMER"))
+            self.post(Tick())  # after fresh clocks it takes what they do not concern: reservations
+        elif self.table.hand is None and not hand_gate(self.table):
             if self._may_start():
                 self.post(StartHand())
             else:
-                self._timer = asyncio.get_running_loop().call_later(1.0, self._wake)
+                self._timer.set(now + REST_MS)
         else:
-            self._plan()
-
-    def poke(self) -> None:
-        """Look again whether something is due (the log is back, memory is free)."""
-        if self._mailbox.empty():
             self._plan()
 
 
@@ -357,16 +386,12 @@ def _number(made: Prepared) -> int:
     return 0
 
 
-def _deadline_of(table: Table, command: Command) -> int:
-    """Return the deadline that judges a command, 0 = none: of the open turn, or of the prompt it answers."""
-    hand = table.hand
-    if hand is None:
-        return 0
-    if isinstance(command, Act):
-        return hand.deadline_ms
-    if isinstance(command, PostAnte | ChooseShow):
-        return next((p.deadline_ms for p in hand.prompts if p.prompt_id == command.prompt_id), 0)
-    return 0
+def _behind() -> Refused:
+    return Refused("LOG_BEHIND", "the log is older than what was acknowledged: operators are needed")
+
+
+def _stopping() -> Refused:
+    return Refused("STOPPING", "the service is stopping: connect again")
 
 
 def _fail(mail: Mail, refused: Refused) -> None:

@@ -20,8 +20,10 @@ from table_service.play import Streams
 from table_service.registry import MEMORY_LIMIT, Registry
 from table_service.servicer import TableServicer
 
-RETRY = {"OUTCOME_UNKNOWN", "LOG_UNAVAILABLE", "LOG_BEHIND", "STOPPING", "INTERNAL"}
-"""Refusals that say nothing about the message: it is handed in again, never parked."""
+RETRY = {"OUTCOME_UNKNOWN", "LOG_UNAVAILABLE", "STOPPING"}
+"""Refusals that say nothing about the message: it is handed in again, never parked. A table that needs operators
+(LOG_BEHIND, a fault of ours) is not among them: its line is parked, since the other tables must not wait for it.
+"""
 
 log = structlog.get_logger()
 

@@ -12,6 +12,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from stud_service.refusals import Refused
+
 QUEUE_LIMIT = 256
 """Updates a viewer may be behind: about a hand and a half."""
 
@@ -28,14 +30,17 @@ class Kept(msgspec.Struct):
 
 
 class Viewer:
-    """One stream. ``account`` decides which private part is appended; ``dropped`` means too slow."""
+    """One stream. ``account`` decides which private part is appended; ``dropped`` means that nothing more is queued,
+    and ``why`` that it ends for another reason than that its viewer was too slow.
+    """
 
-    __slots__ = ("account", "dropped", "queue")
+    __slots__ = ("account", "dropped", "queue", "why")
 
     def __init__(self, account: str, limit: int = QUEUE_LIMIT) -> None:
         self.account = account
         self.queue: asyncio.Queue[bytes | None] = asyncio.Queue(limit + 1)
         self.dropped = False
+        self.why: Refused | None = None
 
     def offer(self, data: bytes) -> None:
         """Queue bytes; a full queue drops the viewer (None wakes the stream)."""
@@ -47,15 +52,15 @@ class Viewer:
             return
         self.queue.put_nowait(data)
 
-    def finish(self) -> None:
-        """End the stream after what is queued (the service stops, the table is gone)."""
+    def finish(self, why: Refused | None = None) -> None:
+        """End the stream after what is queued (the service stops, the table is gone, its client sends nonsense)."""
         if not self.dropped:
-            self.dropped = True
+            self.dropped, self.why = True, why
             self.queue.put_nowait(None)
 
 
 PrivatePart = Callable[[str], bytes]
-"""Account -> bytes of its private part; empty for somebody without a seat."""
+"""Account -> bytes for it; as a private part empty for somebody without a seat."""
 
 
 class Hub:
@@ -91,6 +96,12 @@ class Hub:
                 spectators.append(viewer)
         for viewer in spectators:
             viewer.offer(public)
+
+    def reset(self, full_view: PrivatePart) -> None:
+        """Send everybody a full view: what was kept does not lead to what is there now."""
+        self._kept.clear()
+        for viewer in self._viewers:
+            viewer.offer(full_view(viewer.account))
 
     def since(self, version: int, head_hash: bytes) -> list[bytes] | None:
         """Return the updates after ``version``, or None when memory does not reach back or the hash differs."""

@@ -7,6 +7,7 @@ import contextlib
 from typing import Any
 
 import grpc
+import structlog
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud_service.refusals import Refused
@@ -16,6 +17,7 @@ from table_service.hub import Viewer
 from table_service.registry import Registry
 
 Context = grpc.aio.ServicerContext[Any, Any]
+log = structlog.get_logger()
 
 
 class Streams:
@@ -71,18 +73,23 @@ class Streams:
             if data is None:
                 break
             await context.write(data)
+        if viewer.why is not None:
+            raise viewer.why
         if self.stopping:
             raise Refused("STOPPING", "the service is stopping: connect again with after_version")
         raise Refused("RESUME_FROM_VERSION", "you were too slow: subscribe again with after_version")
 
 
 async def _listen(actor: TableActor, viewer: Viewer, requests: Any, account: str) -> None:
-    """Take a player's commands one after the other; each gets one result."""
-    async for message in requests:
-        name = message.WhichOneof("body")
-        body = getattr(message, name) if name else None
-        result = await _answer(actor, account, name, body)
-        viewer.offer(pb.PlayResponse(result=result).SerializeToString())
+    """Take a player's commands one after the other; each gets one result. What is no message ends his stream."""
+    try:
+        async for message in requests:
+            name = message.WhichOneof("body")
+            body = getattr(message, name) if name else None
+            result = await _answer(actor, account, name, body)
+            viewer.offer(pb.PlayResponse(result=result).SerializeToString())
+    except Refused as refused:
+        viewer.finish(refused)
 
 
 async def _answer(actor: TableActor, account: str, name: str | None, body: Any) -> pb.CommandResult:
@@ -95,7 +102,15 @@ async def _answer(actor: TableActor, account: str, name: str | None, body: Any) 
             raise Refused("INVALID_FIELD", f"this stream is for table {actor.table_id!r}", field="table")
         outcome = await handlers.submit(actor, account, body, make(actor, account, body))
     except Refused as refused:
-        return pb.CommandResult(
-            request_id=request_id, reason=refused.reason, text=refused.text, metadata=dict(refused.metadata)
-        )
+        return _refusal(request_id, refused)
+    except Exception:  # as the interceptor does for a call: nothing of it may reach the client
+        incident = actor.kit.new_id().hex()
+        log.exception("incident", table=actor.table_id, command=name, incident=incident)
+        return _refusal(request_id, Refused("INTERNAL", "something unexpected happened", incident=incident))
     return pb.CommandResult(request_id=request_id, version=outcome.version)
+
+
+def _refusal(request_id: str, refused: Refused) -> pb.CommandResult:
+    return pb.CommandResult(
+        request_id=request_id, reason=refused.reason, text=refused.text, metadata=dict(refused.metadata)
+    )

@@ -9,8 +9,9 @@ import structlog
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core.state import Life
 from stud_eventlog import keys
-from stud_eventlog.types import EventLogError
+from stud_eventlog.errors import EventLogError, LogUnavailable, NotInitialised
 from stud_service.kit import Kit
+from stud_service.patience import Backoff
 from stud_service.refusals import Refused
 from stud_wire.codec import WireError
 from table_service import views
@@ -41,16 +42,34 @@ class Registry:
         for shard in range(keys.SHARDS):
             for table_id, row in (await self.kit.log.lobby(shard)).items():
                 if pb.TableSummary.FromString(row).life != pb.TABLE_LIFE_CLOSED:
-                    await self._load(table_id)
+                    await self._load_if_sound(table_id)
         log.info("tables_loaded", tables=len(self._tables))
 
+    async def _load_if_sound(self, table_id: str) -> None:
+        """Load a table; one whose log is broken must not keep the others from being served."""
+        backoff = Backoff()
+        while True:
+            try:
+                await self._load(table_id)
+            except Refused as refused:
+                if refused.reason == "LOG_UNAVAILABLE":
+                    await backoff.wait(self.kit.log, refused, what=f"load table {table_id}")
+                    continue
+            return
+
     async def _load(self, table_id: str) -> TableActor | None:
+        """Load a table from its log, None when it has none. Raises Refused when the log cannot be used."""
         actor = TableActor(self.kit, table_id, self._master, self._may_start)
         try:
             await actor.load()
+        except (LogUnavailable, NotInitialised):
+            raise Refused("LOG_UNAVAILABLE", "the log cannot be read: try again") from None
         except (EventLogError, WireError) as error:
-            log.exception("table_not_loaded", table=table_id, problem=type(error).__name__)
-            return None
+            incident = self.kit.new_id().hex()
+            log.exception("table_not_loaded", table=table_id, problem=type(error).__name__, incident=incident)
+            raise Refused(
+                "INTERNAL", "the table's log cannot be trusted: operators are needed", incident=incident
+            ) from None
         if actor.head.version == 0:
             return None
         self._tables[table_id] = actor
@@ -59,10 +78,6 @@ class Registry:
 
     def _may_start(self) -> bool:
         return self.memory_ok
-
-    def find(self, table_id: str) -> TableActor | None:
-        """Return a loaded table."""
-        return self._tables.get(table_id)
 
     async def get(self, table_id: str) -> TableActor:
         """Return a table, from the log if need be; raises Refused(UNKNOWN_TABLE)."""
@@ -80,7 +95,11 @@ class Registry:
         return loaded
 
     async def new(self, table_id: str) -> TableActor:
-        """Return the table of this id, empty if there was none; ``keep`` it once it is open."""
+        """Return the table of this id, empty if there was none: then hand it to ``keep`` afterwards."""
+        try:
+            keys.check_table_id(table_id)
+        except ValueError as error:
+            raise Refused("INVALID_FIELD", str(error), field="table") from None
         async with self._opening:
             found = self._tables.get(table_id) or await self._load(table_id)
             if found is None:
@@ -88,9 +107,12 @@ class Registry:
                 found.start()
             return found
 
-    def keep(self, actor: TableActor) -> None:
-        """Own a table that has just been opened."""
-        self._tables.setdefault(actor.table_id, actor)
+    async def keep(self, actor: TableActor) -> None:
+        """Own a table that has been opened; stop an actor whose table was not, or that somebody else opened first."""
+        opened = actor.table.config is not None
+        owner = self._tables.setdefault(actor.table_id, actor) if opened else self._tables.get(actor.table_id)
+        if owner is not actor:
+            await actor.stop()
 
     async def lobby(self) -> list[pb.TableSummary]:
         """Return every table's line: live ones from memory, the others from the lobby rows."""

@@ -11,6 +11,7 @@ from stud.table.v1 import table_service_pb2_grpc as rpc
 from stud_core.commands import CloseTable, Command, DrainTable, OpenTable, PauseTable, ResumeTable, VoidHand
 from stud_service.checks import require_text
 from stud_service.identity import caller, require
+from stud_service.refusals import Refused
 from table_service import handlers, updates, views
 from table_service.actor import Outcome
 from table_service.opening import config_of
@@ -99,15 +100,16 @@ class TableServicer(rpc.TableServiceServicer):
     async def CreateTable(self, request: pb.CreateTableRequest, context: Context) -> pb.CreateTableResponse:
         require("operator")
         require_text(request.table, "table", 64)
+        served = self._registry.kit.settings.currencies
+        if request.currency not in served:
+            text = f"currency {request.currency[:8]!r}: want one of {', '.join(served)}"
+            raise Refused("UNKNOWN_CURRENCY", text, field="currency")
         command = OpenTable(config_of(request), caller().account)
         actor = await self._registry.new(request.table)
         try:
             outcome = await handlers.submit(actor, caller().account, request, command)
-        except BaseException:
-            if actor.table.config is None and self._registry.find(actor.table_id) is not actor:
-                await actor.stop()
-            raise
-        self._registry.keep(actor)
+        finally:
+            await self._registry.keep(actor)
         return pb.CreateTableResponse(config=views.config_message(actor.table), version=outcome.version)
 
     async def CloseTable(self, request: pb.CloseTableRequest, context: Context) -> pb.CloseTableResponse:

@@ -19,6 +19,7 @@ from stud_core.ledger.commands import Command, Refusal
 from stud_core.ledger.decide import decide
 from stud_core.ledger.evolve import evolve
 from stud_core.ledger.names import player
+from stud_core.ledger.postings import unsound
 from stud_core.ledger.state import Ledger
 from stud_eventlog import keys
 from stud_eventlog.errors import EventLogError, LogBehind, VersionConflict
@@ -42,6 +43,14 @@ class Done(msgspec.Struct, frozen=True):
     balance: int = 0
 
 
+class Accepted(msgspec.Struct, frozen=True):
+    """What a request id was first used for, and what came of it. Kept for good: forgetting could book twice."""
+
+    digest: bytes
+    events: tuple[Any, ...]
+    version: int
+
+
 class Mail(msgspec.Struct):
     """A command on its way; ``account`` names whose balance the answer wants."""
 
@@ -49,6 +58,8 @@ class Mail(msgspec.Struct):
     future: asyncio.Future[Done]
     actor: str = ""
     account: str = ""
+    request_id: str = ""
+    digest: bytes = b""
     cause: tuple[str, int] | None = None
 
 
@@ -64,6 +75,7 @@ class Book:
         self._queue: asyncio.Queue[Mail] = asyncio.Queue()
         self._worker: asyncio.Task[None] | None = None
         self._stale = True
+        self._requests: dict[tuple[str, str], Accepted] = {}
 
     async def start(self) -> None:
         """Fold the log, then take commands."""
@@ -84,13 +96,15 @@ class Book:
         *,
         actor: str = "",
         account: str = "",
+        request_id: str = "",
+        digest: bytes = b"",
         cause: tuple[str, int] | None = None,
         within_s: float | None = ANSWER_WITHIN_S,
     ) -> Done:
         """Return once the command is durable. Raises Refused; OUTCOME_UNKNOWN when it takes too long."""
         future: asyncio.Future[Done] = asyncio.get_running_loop().create_future()
         future.add_done_callback(lambda f: f.cancelled() or f.exception())
-        self._queue.put_nowait(Mail(command, future, actor, account, cause))
+        self._queue.put_nowait(Mail(command, future, actor, account, request_id, digest, cause))
         try:
             return await asyncio.wait_for(asyncio.shield(future), within_s)
         except TimeoutError:
@@ -100,10 +114,15 @@ class Book:
 
     async def _rebuild(self) -> None:
         state, head = Ledger(), Head(0, bytes(32))
+        requests: dict[tuple[str, str], Accepted] = {}
         async for stored in self._kit.log.read_all(self.stream):
-            evolve(state, decode_commit(stored.body).events, stored.version)
+            commit = decode_commit(stored.body)
+            evolve(state, commit.events, stored.version)
+            if commit.meta.request_id:
+                key = (commit.meta.actor, commit.meta.request_id)
+                requests[key] = Accepted(commit.meta.request_digest, commit.events, stored.version)
             head = Head(stored.version, stored.hash)
-        self.state, self.head, self._stale = state, head, False
+        self.state, self.head, self._requests, self._stale = state, head, requests, False
         log.info("ledger_loaded", currency=self.currency, version=head.version)
 
     # ---------------------------------------------------------------- worker
@@ -159,16 +178,34 @@ class Book:
 
     def _decide(self, mail: Mail) -> tuple[Done | Refused, Append | None]:
         now = self._kit.clock()
+        key = (mail.actor, mail.request_id)
+        first = self._requests.get(key) if mail.request_id else None
+        if first is not None:
+            return self._again(first, mail), None
         answer = decide(self.state, mail.command, now)
         if isinstance(answer, Refusal):
             return Refused(answer.reason, answer.text, **answer.details), None
         append = None
         if answer:
-            append = self._append(answer, Meta(now, mail.actor, cause=mail.cause, build=self._kit.build))
+            problem = unsound(self.state, answer)
+            if problem:
+                log.error("not_conserved", currency=self.currency, version=self.head.version, problem=problem)
+                return Refused("INTERNAL", "the ledger refused an entry that is not sound"), None
+            meta = Meta(now, mail.actor, mail.request_id, mail.digest, mail.cause, self._kit.build)
+            append = self._append(answer, meta)
+            if mail.request_id:
+                self._requests[key] = Accepted(mail.digest, tuple(answer), append.expected_version + 1)
             evolve(self.state, answer, append.expected_version + 1)
             self.head = append.head
         balance = self.state.balance(player(mail.account)) if mail.account else 0
         return Done(tuple(answer), self.head.version, balance), append
+
+    def _again(self, first: Accepted, mail: Mail) -> Done | Refused:
+        """Answer a repeated request with its first result."""
+        if first.digest != mail.digest:
+            return Refused("REQUEST_ID_REUSED", f"request_id {mail.request_id!r} was used for another request")
+        balance = self.state.balance(player(mail.account)) if mail.account else 0
+        return Done(first.events, first.version, balance)
 
     def _append(self, events: Sequence[Any], meta: Meta) -> Append:
         outbox = tuple(

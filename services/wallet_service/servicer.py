@@ -22,7 +22,7 @@ from stud_eventlog.log import EventLog
 from stud_service.checks import require_request_id, require_text
 from stud_service.identity import caller, require
 from stud_service.refusals import Refused
-from stud_wire.commits import decode_commit
+from stud_wire.commits import decode_commit, digest
 from wallet_service.book import Book, Done
 
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -57,7 +57,7 @@ class WalletServicer(rpc.WalletServiceServicer):
         if account != who.account:
             require("cashier", "operator")
         command = cmd.OpenAccount(_account(account), require_request_id(request.request_id))
-        done = await self._book(request.currency).submit(command, actor=who.account)
+        done = await self._book(request.currency).submit(command, actor=who.account, **_once(request))
         return pb.OpenAccountResponse(account=account, version=done.version)
 
     async def GetAccount(self, request: pb.GetAccountRequest, context: Context) -> pb.GetAccountResponse:
@@ -149,43 +149,45 @@ class WalletServicer(rpc.WalletServiceServicer):
 
     async def FreezeAccount(self, request: pb.FreezeAccountRequest, context: Context) -> pb.FreezeAccountResponse:
         who = require("operator")
-        require_request_id(request.request_id)
         reason = require_text(request.reason, "reason", MAX_REASON)
         command = cmd.FreezeAccount(request.account, who.account, reason)
-        done = await self._book(request.currency).submit(command, actor=who.account)
+        done = await self._book(request.currency).submit(command, actor=who.account, **_once(request))
         return pb.FreezeAccountResponse(version=done.version)
 
     async def UnfreezeAccount(self, request: pb.UnfreezeAccountRequest, context: Context) -> pb.UnfreezeAccountResponse:
         who = require("operator")
-        require_request_id(request.request_id)
         reason = require_text(request.reason, "reason", MAX_REASON)
         command = cmd.UnfreezeAccount(request.account, who.account, reason)
-        done = await self._book(request.currency).submit(command, actor=who.account)
+        done = await self._book(request.currency).submit(command, actor=who.account, **_once(request))
         return pb.UnfreezeAccountResponse(version=done.version)
 
     async def ResolveCashOut(self, request: pb.ResolveCashOutRequest, context: Context) -> pb.ResolveCashOutResponse:
         who = require("operator")
-        require_request_id(request.request_id)
         reason = require_text(request.reason, "reason", MAX_REASON)
         if not 0 <= request.amount <= MAX_AMOUNT:
             raise Refused("INVALID_FIELD", f"amount {request.amount}: want 0 to {MAX_AMOUNT}", field="amount")
         command = cmd.ResolveCashOut(request.table, request.sitting_no, request.amount, who.account, reason)
-        done = await self._book(request.currency).submit(command, actor=who.account)
+        done = await self._book(request.currency).submit(command, actor=who.account, **_once(request))
         return pb.ResolveCashOutResponse(decided=_decided(done), version=done.version)
 
     async def Adjust(self, request: pb.AdjustRequest, context: Context) -> pb.AdjustResponse:
         who = require("operator")
-        require_request_id(request.request_id)
         reference = require_text(request.reference, "reference", MAX_REASON)
         if len(request.postings) > MAX_LINES:
             raise Refused("INVALID_ADJUSTMENT", f"{len(request.postings)} lines: want at most {MAX_LINES}")
         lines = tuple(ev.Posting(line.account, line.amount) for line in request.postings)
         book = self._book(request.currency)
-        done = await book.submit(cmd.Adjust(lines, who.account, reference), actor=who.account)
+        done = await book.submit(cmd.Adjust(lines, who.account, reference), actor=who.account, **_once(request))
         if _decided(done):
             for table in list(book.state.blocked):
                 await self._settle(book, table)
         return pb.AdjustResponse(decided=_decided(done), version=done.version)
+
+
+def _once(request: Any) -> dict[str, Any]:
+    """Return what makes a write happen once: its request id and a digest of its content."""
+    content = digest((request.DESCRIPTOR.full_name.encode(), request.SerializeToString(deterministic=True)))
+    return {"request_id": require_request_id(request.request_id), "digest": content}
 
 
 def _decided(done: Done) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from rules_service.referee import Referee, table_of
+from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.presets import PLAYNOW
 from stud_core.ruleset import TableConfig
@@ -163,3 +164,23 @@ async def until_turn(court: Court, times: int = 2) -> ev.TurnStarted:
     for _ in range(times):
         await court.rig.step(CALLS)
     return next(e for e in reversed(court.rig.commits[-1][1]) if isinstance(e, ev.TurnStarted))
+
+
+async def passive(court: Court) -> HandDisputed:
+    """Play a hand to its showdown, which is disputed."""
+    await court.rig.start()
+    await court.rig.play_out(weights=CALLS)
+    verdict = await court.hear()
+    assert isinstance(verdict, HandDisputed), verdict
+    return verdict
+
+
+async def broken_off(court: Court) -> HandDisputed:
+    """The engine would not go on from what was forged: the hand is voided, and disputed all the same."""
+    rig = court.rig
+    rig.forge_table, rig.auto = None, True
+    assert rig.state.hand is not None
+    await rig.send(cmd.VoidHand(rig.state.hand.hand_no, "test", "op"), actor="op")
+    verdict = await court.hear()
+    assert isinstance(verdict, HandDisputed), verdict
+    return verdict

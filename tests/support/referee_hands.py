@@ -340,11 +340,11 @@ class Rig:
         """The dealer's feed."""
         return await self.log.read_feeds({self.feed: after}, 10_000, 0)
 
-    async def notice(self, hand_no: int) -> tuple[FeedEntry, DeckClosed]:
+    async def notice(self, hand_no: int, after: str = "0-0") -> tuple[FeedEntry, DeckClosed]:
         """The feed's line that says that a hand is over."""
         from stud_wire.commits import decode_event
 
-        for entry in await self.notices():
+        for entry in await self.notices(after):
             event = decode_event(entry.event)
             if isinstance(event, DeckClosed) and event.hand_no == hand_no:
                 return entry, event

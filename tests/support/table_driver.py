@@ -380,7 +380,7 @@ def deal(
         assert isinstance(named, Mapping)
         seats = sorted(named)
     numbers = range(1, seats + 1) if isinstance(seats, int) else seats
-    chips = {seat: STACK for seat in numbers} | dict(stacks or {})
+    chips = dict.fromkeys(numbers, STACK) | dict(stacks or {})
     table = TableDriver(rules, chips, **options)  # type: ignore[arg-type]
     if button is None:
         table.start()

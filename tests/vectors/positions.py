@@ -39,7 +39,9 @@ def stack_with(rules: Ruleset, behind: int) -> int:
     return ANTE + bring_in(rules) + behind
 
 
-def fourth_street(rules: Ruleset, up: dict[int, str] | None = None, behind: dict[int, int] | None = None) -> TableDriver:
+def fourth_street(
+    rules: Ruleset, up: dict[int, str] | None = None, behind: dict[int, int] | None = None
+) -> TableDriver:
     """Everybody called the bring-in, fourth street is dealt; S1 shows a pair unless ``up`` says otherwise."""
     return _on_street(rules, 4, up or PAIR, behind or {})
 
@@ -61,7 +63,9 @@ def fifth_street(
     return _on_street(rules, street, boards, behind or {}, down=down)
 
 
-def _on_street(rules: Ruleset, street: int, up: dict[int, str], behind: dict[int, int], **options: object) -> TableDriver:
+def _on_street(
+    rules: Ruleset, street: int, up: dict[int, str], behind: dict[int, int], **options: object
+) -> TableDriver:
     stacks = {seat: stack_with(rules, chips) for seat, chips in behind.items()}
     table = deal(rules, up=up, stacks=stacks, bring_in=bring_in(rules), **options)
     table.passively_to(street)

@@ -6,7 +6,7 @@ from stud_core import events as ev
 from stud_core.rejection import Reason
 from stud_core.ruleset import Ruleset
 from tests.support.table_driver import TableDriver, deal, none, only
-from tests.vectors.positions import ROYAL_DOWN, ROYAL_UP, both, bring_in, playnow, william_hill
+from tests.vectors.positions import ROYAL_DOWN, both, bring_in, playnow, william_hill
 
 
 def opened(rules: Ruleset, players: int = 3) -> TableDriver:

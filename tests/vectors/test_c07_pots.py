@@ -11,9 +11,9 @@ from stud_core import events as ev
 from stud_core.conservation import check
 from stud_core.evolve import evolve
 from stud_core.ruleset import Ruleset
-from tests.vectors.random_play import play_hands
 from tests.support.table_driver import TableDriver, deal, only
 from tests.vectors.positions import ROYAL_DOWN, ROYAL_UP, both, playnow, william_hill
+from tests.vectors.random_play import play_hands
 
 NO_PAIRS = {1: "2c Kd Jh 9s", 2: "Qc Td 8h 6s", 3: "3c 7d 5h 2s", 4: "4d Ts 8c 6h"}
 

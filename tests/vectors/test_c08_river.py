@@ -17,8 +17,8 @@ from stud_core.river import river_plan
 from stud_core.ruleset import Ruleset
 from stud_core.shuffle import deck_order, river_rank
 from tests.support.table_dealer import River
-from tests.support.table_driver import TableDriver, account, deal, knobs, only, the
-from tests.vectors.positions import PLAYNOW, ROYAL_UP, WILLIAM_HILL, both, playnow, william_hill
+from tests.support.table_driver import TableDriver, deal, knobs, the
+from tests.vectors.positions import PLAYNOW, ROYAL_UP, both
 from tests.vectors.random_play import play_hands
 
 Counts = tuple[int, int, int, int, int]  # players dealt a card on third … seventh street
@@ -216,7 +216,9 @@ def test_vector_112_the_plan_says_the_same(rules: Ruleset):
 
 
 @both
-@pytest.mark.parametrize("counts", [(8, 8, 8, 8, 8), (8, 8, 8, 8, 4), (8, 7, 6, 6, 6), (8, 5, 4, 3, 2), (7, 7, 7, 7, 7)])
+@pytest.mark.parametrize(
+    "counts", [(8, 8, 8, 8, 8), (8, 8, 8, 8, 4), (8, 7, 6, 6, 6), (8, 5, 4, 3, 2), (7, 7, 7, 7, 7)]
+)
 def test_vector_113_no_folded_card_comes_back(rules: Ruleset, counts: Counts):
     """The driver accounts for all 52 cards after every commit; here the folded ones are named."""
     table = river_after(rules, counts)
@@ -256,7 +258,13 @@ def test_vector_114_the_community_card_counts_for_the_first_to_act(rules: Rulese
 @both
 def test_vector_114_five_visible_cards_may_be_a_straight(rules: Ruleset):
     """Ranked as full hands: S3 with 4 5 7 8 and a six beats two pair and the kings (B.13)."""
-    boards = KINGS_AND_QUEENS | {6: "4s 2d 7d 8h", 7: "5c 3d Jh Ts", 8: "2c 3h Jd Tc", 4: "4d 3c 7s 8c", 5: "4h 2s 7c 8d"}
+    boards = KINGS_AND_QUEENS | {
+        6: "4s 2d 7d 8h",
+        7: "5c 3d Jh Ts",
+        8: "2c 3h Jd Tc",
+        4: "4d 3c 7s 8c",
+        5: "4h 2s 7c 8d",
+    }
     table = river_after(rules, (8, 8, 8, 8, 8), up=boards, community="6s")
     assert table.turn == 3
 

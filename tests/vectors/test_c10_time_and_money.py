@@ -151,9 +151,7 @@ def test_vector_137_leaving_in_mid_hand(rules: Ruleset, bet: bool):
     assert none([e for _, events in table.log for e in events], ev.CashOutRequested)
     last = table.play("1 bet 1000" if bet else "1 check")
     actions = [e for e in last if isinstance(e, ev.ActionTaken)]
-    assert [(a.seat, a.verb, a.by) for a in actions[1:]] == [
-        (2, ev.Verb.FOLD if bet else ev.Verb.CHECK, ev.By.LEAVING)
-    ]
+    assert [(a.seat, a.verb, a.by) for a in actions[1:]] == [(2, ev.Verb.FOLD if bet else ev.Verb.CHECK, ev.By.LEAVING)]
     assert table.turn == 3
     table.passively_to_the_end()
     stack = table.stack(2)

@@ -6,7 +6,7 @@ from typing import Final
 
 from stud_core import commands as cmd
 from stud_core import events as ev
-from stud_core.betting import chips_behind, counts, default_action, legal_options, next_to_act
+from stud_core.betting import chips_behind, counts, default_action, legal_options, next_to_act, options_of
 from stud_core.commands import Context
 from stud_core.decide import showing
 from stud_core.decide.draft import Answer, Draft
@@ -27,7 +27,7 @@ def act(state: Table, command: cmd.Act, ctx: Context) -> Answer:
     if hand is None:
         return _no_turn(state, command.account)
     seat = hand.turn_seat
-    if not seat or state.at(seat).account != command.account:
+    if not seat or state.sittings[state.seats[seat]].account != command.account:
         return _no_turn(state, command.account)
     if command.turn_id != hand.turn_id:
         return Rejection(Reason.STALE_TURN, f"the turn is {hand.turn_id}, not {command.turn_id}")
@@ -73,7 +73,6 @@ def _size_in_force(hand: Hand) -> ev.Size:
 def take(draft: Draft, seat: int, option: ev.Option, turn_id: int, by: ev.By) -> None:
     """Emit the action that an option stands for."""
     state = draft.state
-    hand = state.running
     amount = option.amount
     draft.emit(
         ev.ActionTaken(
@@ -84,8 +83,8 @@ def take(draft: Draft, seat: int, option: ev.Option, turn_id: int, by: ev.By) ->
             option.to,
             option.size,
             option.all_in,
-            counts(hand, state.rules, option),
-            state.at(seat).stack - amount,
+            counts(state.running, state.rules, option),
+            state.sittings[state.seats[seat]].stack - amount,
             by,
         )
     )
@@ -120,8 +119,8 @@ def go_on(draft: Draft, seat: int) -> None:
 def _give_turn(draft: Draft, start: int) -> None:
     """Give the turn to the next player from index ``start`` of the deal order; who leaves acts at once."""
     state, ctx = draft.state, draft.ctx
-    hand = state.running
-    ruleset = state.rules.ruleset
+    hand, config = state.running, state.rules
+    ruleset = config.ruleset
     while True:
         if hand.live.count(True) == 1:
             _return_uncalled(draft, hand)
@@ -139,7 +138,7 @@ def _give_turn(draft: Draft, start: int) -> None:
     to_call = hand.level - hand.bet[seat]
     to_call = min(to_call, sitting.stack) if to_call > 0 else 0
     deadline = draft.deadline(ruleset.action_clock_ms)
-    draft.emit(ev.TurnStarted(ctx.version, seat, to_call, deadline, legal_options(state, seat)))
+    draft.emit(ev.TurnStarted(ctx.version, seat, to_call, deadline, options_of(state, hand, config, seat)))
 
 
 def _return_uncalled(draft: Draft, hand: Hand) -> None:

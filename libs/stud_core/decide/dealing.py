@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 
 from stud_core import commands as cmd
@@ -57,12 +58,11 @@ def record_cards(state: Table, command: cmd.RecordCards, ctx: Context) -> Answer
 
 def _mismatch(hand: Hand, deal: ev.DealRequested, command: cmd.RecordCards) -> str:
     """What is wrong with the dealer's answer to a request, nothing if it is right."""
-    targets = sorted(deal.targets)
+    targets = list(deal.targets)
     street = deal.street
-    if sorted([card.seat for card in command.up]) != (targets if street < RIVER else []):
+    if _seats_differ(command.up, targets if street < RIVER else []):
         return "the up cards are not those asked for"
-    downs = sorted(targets * 2) if street == 3 else targets if street == RIVER else []
-    if sorted([box.seat for box in command.down]) != downs:
+    if _seats_differ(command.down, targets * 2 if street == 3 else targets if street == RIVER else []):
         return "the down cards are not those asked for"
     if (command.community is not None) != (deal.mode is ev.DealMode.COMMUNITY):
         return "a community card was missing, or not asked for"
@@ -82,3 +82,9 @@ def _mismatch(hand: Hand, deal: ev.DealRequested, command: cmd.RecordCards) -> s
         if len(set(positions)) != len(positions):
             return "a down card comes from a position that was dealt before"
     return ""
+
+
+def _seats_differ(cards: Sequence[ev.UpCard] | Sequence[ev.DownCard], wanted: list[int]) -> bool:
+    """Whether cards go to other seats than wanted; their order does not matter."""
+    seats = [card.seat for card in cards]
+    return seats != wanted and sorted(seats) != sorted(wanted)

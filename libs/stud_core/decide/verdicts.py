@@ -41,8 +41,11 @@ def record_resolution(state: Table, command: cmd.RecordResolution, ctx: Context)
     refusal = _out_of_turn(state, command.hand_no)
     if refusal is not None:
         return refusal
-    draft = Draft(state, ctx)
     stacks = command.stacks
+    strangers = [entry.sitting_no for entry in stacks if entry.sitting_no not in state.sittings]
+    if strangers:
+        return Rejection(Reason.UNKNOWN_SITTING, f"there is no sitting {strangers[0]}")
+    draft = Draft(state, ctx)
     if command.choice is ev.ResolutionChoice.VOID:
         stacks = tuple(
             [

@@ -14,6 +14,11 @@ from stud_core.ledger.state import Booked, Ledger, SittingBook, SittingLife
 
 Answer = list[Any] | Refusal
 
+MAX_BALANCE: Final = 2**62
+"""Far beyond all money there is; balances must fit the contract's 64 bits."""
+
+_HOLDS_MONEY: Final = frozenset({SittingLife.OPEN, SittingLife.BLOCKED})
+
 
 def decide(state: Ledger, command: Command, now_ms: int) -> Answer:
     """Return the events of a command, [] when it was answered before, or a Refusal. Changes nothing."""
@@ -50,16 +55,20 @@ def _repeated(state: Ledger, command: cmd.Deposit | cmd.Withdraw, kind: str) -> 
 
 
 def _deposit(state: Ledger, command: cmd.Deposit, _: int) -> Answer:
-    refused = _unknown(state, command.account) or _repeated(state, command, "Deposited")
-    if refused is not None:
-        return refused
+    refused = _unknown(state, command.account)
+    answered = refused if refused is not None else _repeated(state, command, "Deposited")
+    if answered is not None:
+        return answered
+    if state.balance(player(command.account)) + command.amount > MAX_BALANCE:
+        return Refusal("INVALID_FIELD", f"no balance may exceed {MAX_BALANCE}", {"field": "amount"})
     return [ev.Deposited(command.account, command.amount, command.reference, command.request_id, command.cashier)]
 
 
 def _withdraw(state: Ledger, command: cmd.Withdraw, _: int) -> Answer:
-    refused = _unknown(state, command.account) or _repeated(state, command, "Withdrawn")
-    if refused is not None:
-        return refused
+    refused = _unknown(state, command.account)
+    answered = refused if refused is not None else _repeated(state, command, "Withdrawn")
+    if answered is not None:
+        return answered
     if command.account in state.frozen:
         return Refusal("ACCOUNT_FROZEN", f"account {command.account!r} is frozen")
     short = _short(state, command.account, command.amount)
@@ -97,8 +106,11 @@ def _unfreeze(state: Ledger, command: cmd.UnfreezeAccount, _: int) -> Answer:
 
 
 def _fund_buy_in(state: Ledger, command: cmd.FundBuyIn, now_ms: int) -> Answer:
-    if (command.table, command.sitting_no) in state.sittings:
-        return []
+    known = state.sittings.get((command.table, command.sitting_no))
+    if known is not None:
+        return [] if known.account == command.account else _mismatch(command)
+    if command.amount < 1:
+        return _no_amount(command.amount)
     reason = command.refusal or _cannot_pay(state, command.account, command.amount)
     if not reason and now_ms >= command.expires_at_ms:
         reason = "RESERVATION_EXPIRED"
@@ -119,20 +131,34 @@ def _fund_top_up(state: Ledger, command: cmd.FundTopUp, _: int) -> Answer:
     book = state.sittings.get((command.table, command.sitting_no))
     if book is not None and command.top_up_no <= book.top_up_no:
         return []
-    if book is None or book.life is not SittingLife.OPEN or book.account != command.account:
-        return Refusal(
-            "SITTING_MISMATCH", f"sitting {command.sitting_no} of {command.table} is not open for that account"
-        )
-    reason = _cannot_pay(state, command.account, command.amount)
+    if command.amount < 1:
+        return _no_amount(command.amount)
+    if book is None or book.account != command.account:
+        return _mismatch(command)
+    over = "" if book.life is SittingLife.OPEN else "SITTING_MISMATCH"
+    reason = over or _cannot_pay(state, command.account, command.amount)
     place = (command.table, command.sitting_no, command.top_up_no, command.account)
     return [ev.TopUpDeclined(*place, reason)] if reason else [ev.TopUpFunded(*place, command.amount)]
+
+
+def _mismatch(command: cmd.FundBuyIn | cmd.FundTopUp) -> Refusal:
+    text = f"sitting {command.sitting_no} of {command.table} is not {command.account}'s"
+    return Refusal("SITTING_MISMATCH", text)
+
+
+def _no_amount(amount: int) -> Refusal:
+    return Refusal("INVALID_FIELD", f"amount {amount}: want 1 or more minor units", {"field": "amount"})
 
 
 def _settle(state: Ledger, command: cmd.SettleHand, _: int) -> Answer:
     """Strictly in hand order: a hand behind a blocked one waits for it."""
     last = state.settled.get(command.table, 0)
-    if command.hand_no <= last or command.hand_no > last + 1:
+    if command.hand_no <= last:
         return []
+    if command.hand_no > last + 1:
+        if command.table in state.blocked:
+            return []
+        return Refusal("HAND_NOT_ENDED", f"hand {command.hand_no} of {command.table} does not follow {last}")
     problem = _wrong_figures(state, command)
     place = (command.table, command.hand_no, command.verdict_version)
     if not problem:
@@ -144,10 +170,12 @@ def _settle(state: Ledger, command: cmd.SettleHand, _: int) -> Answer:
 
 def _wrong_figures(state: Ledger, command: cmd.SettleHand) -> str:
     if sum(p.delta for p in command.postings) + command.rake != 0 or command.rake < 0:
-        return "NOT_BALANCED"
+        return "INVALID_ADJUSTMENT"
+    if len({posting.sitting_no for posting in command.postings}) != len(command.postings):
+        return "SITTING_MISMATCH"
     for posting in command.postings:
         book = state.sittings.get((command.table, posting.sitting_no))
-        if book is None or book.life is not SittingLife.OPEN or book.account != posting.account:
+        if book is None or book.life not in _HOLDS_MONEY or book.account != posting.account:
             return "SITTING_MISMATCH"
         if state.balance(escrow(command.table, posting.sitting_no)) + posting.delta < 0:
             return "ESCROW_OVERDRAWN"

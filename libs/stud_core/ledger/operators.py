@@ -29,6 +29,8 @@ def resolve_cash_out(state: Ledger, command: cmd.ResolveCashOut, _: int) -> Answ
     book = state.sittings.get((command.table, command.sitting_no))
     if book is None or book.life is not SittingLife.BLOCKED:
         return Refusal("NOTHING_BLOCKED", f"no cash-out of sitting {command.sitting_no} is blocked")
+    if book.account not in state.accounts:
+        return Refusal("UNKNOWN_ACCOUNT", f"there is no account {book.account!r} to pay")
     name = escrow(command.table, command.sitting_no)
     lines = move(CASHIER, name, command.amount - state.balance(name))
     key = proposal_id("cash-out", command.table, command.sitting_no, command.amount)
@@ -81,9 +83,12 @@ def _wrong_line(state: Ledger, name: str) -> str:
     if kind == "player":
         return "" if rest in state.accounts else f"there is no account {rest!r}"
     table, _, number = rest.rpartition(":")
-    book = state.sittings.get((table, int(number))) if kind == "escrow" and number.isdecimal() else None
-    if book is None:
+    canonical = kind == "escrow" and number.isdecimal() and name == escrow(table, int(number))
+    book = state.sittings.get((table, int(number))) if canonical else None
+    if book is None or book.life is SittingLife.DECLINED:
         return f"{name!r} is no ledger account"
+    if book.life is SittingLife.CLOSED:
+        return f"{name} is closed: nothing would pay it out"
     if book.life is SittingLife.OPEN and table not in state.blocked:
         return f"{name} is the escrow of an open sitting"
     return ""

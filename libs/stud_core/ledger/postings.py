@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from stud_core.ledger import events as ev
 from stud_core.ledger.events import Posting
-from stud_core.ledger.names import CASHIER, RAKE, escrow, player
+from stud_core.ledger.names import CASHIER, RAKE, escrow, guarded, player
+from stud_core.ledger.state import Ledger
 
 Lines = tuple[Posting, ...]
 
@@ -47,3 +49,17 @@ def postings_of(event: object) -> Lines:
     """Return the lines of a ledger event; none for one that moves nothing."""
     lines = _LINES.get(type(event))
     return () if lines is None else lines(event)
+
+
+def unsound(state: Ledger, events: Iterable[object]) -> str:
+    """Say why a commit must not be appended: lines that do not sum to zero, a player or escrow below zero."""
+    change: dict[str, int] = defaultdict(int)
+    for event in events:
+        lines = postings_of(event)
+        if sum(line.amount for line in lines) != 0:
+            return f"{type(event).__name__}: its lines do not sum to zero"
+        for line in lines:
+            change[line.account] += line.amount
+            if guarded(line.account) and state.balance(line.account) + change[line.account] < 0:
+                return f"{type(event).__name__}: {line.account} would be overdrawn"
+    return ""

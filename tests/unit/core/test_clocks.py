@@ -1,3 +1,5 @@
+"""Timeouts and clocks that start afresh."""
+
 from __future__ import annotations
 
 from stud_core import commands as cmd
@@ -63,7 +65,8 @@ def test_silence_of_the_last_but_one_ends_the_hand():
 
 
 def test_clocks_start_afresh_after_a_fault():
-    house = House(RULES)
+    # Seat 1 acts first, and wins: seat 2 will be asked whether he shows.
+    house = House(RULES, up={1: "2c Kd Jh 9s", 2: "5d Td 8h 6s"}, down={1: "Ac Ah 3h", 2: "Qd 4c 2h"})
     house.sit(1, auto_post=False, muck_losing=False)
     house.sit(2, auto_post=False, muck_losing=False)
     assert house.send(cmd.RestartClocks("failover")) == []

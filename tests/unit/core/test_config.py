@@ -1,3 +1,5 @@
+"""Presets, table configurations, and what may not be opened."""
+
 from __future__ import annotations
 
 import msgspec

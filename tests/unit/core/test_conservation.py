@@ -1,3 +1,5 @@
+"""The check that no chip appears or vanishes, shown states in which one did."""
+
 from __future__ import annotations
 
 import msgspec

@@ -1,3 +1,5 @@
+"""Decks and the dealer's answers: the right cards, and all the wrong ones."""
+
 from __future__ import annotations
 
 import msgspec

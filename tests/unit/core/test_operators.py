@@ -1,3 +1,5 @@
+"""Pausing, draining, closing, voiding; verdicts, disputes and their resolution."""
+
 from __future__ import annotations
 
 from stud_core import commands as cmd
@@ -179,9 +181,7 @@ def test_a_void_before_the_hand_returns_the_antes():
     house.sit(2, auto_post=False)
     house.ready_deck()
     house.send(cmd.StartHand())
-    assert house.send(cmd.VoidHand(1, "broken", "op")) == [
-        ev.AntesReturned(1, (ev.Refund(1, 50, 10_000),), "broken")
-    ]
+    assert house.send(cmd.VoidHand(1, "broken", "op")) == [ev.AntesReturned(1, (ev.Refund(1, 50, 10_000),), "broken")]
     assert house.state.deck_hand_no == 1
 
 
@@ -240,6 +240,13 @@ def test_a_dispute_freezes_the_table_until_it_is_resolved():
         ev.CashOutRequested("XTS", 2, "a2", 9_980, 1),
     ]
     assert (house.state.paused, house.state.disputed_hand, house.state.verified_hand) == ("", 0, 1)
+
+
+def test_a_resolution_names_sittings_that_are_there():
+    house = ended()
+    stacks = (ev.SeatStack(5, 5, 100),)
+    refusal = house.refuse(cmd.RecordResolution(1, 8, ev.ResolutionChoice.REFEREE, stacks))
+    assert refusal.reason is Reason.UNKNOWN_SITTING
 
 
 def test_a_pause_of_an_operator_outlives_a_dispute():

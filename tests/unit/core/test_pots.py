@@ -1,3 +1,5 @@
+"""Pots, uncalled bets, rake and odd units as plain arithmetic."""
+
 from __future__ import annotations
 
 import pytest

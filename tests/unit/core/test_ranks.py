@@ -1,9 +1,12 @@
+"""Ranking of hands and of boards, the whole deck of 2 598 960 five-card hands included."""
+
 from __future__ import annotations
 
 from collections import Counter
 from itertools import combinations
 
 import pytest
+from phevaluator import evaluator  # type: ignore[import-untyped]
 
 from stud_core.cards import parse_cards
 from stud_core.ranks import CATEGORIES, board_strength, category, describe, rank_best
@@ -11,9 +14,7 @@ from stud_core.ranks import CATEGORIES, board_strength, category, describe, rank
 
 @pytest.mark.timeout(300)
 def test_all_five_card_hands_give_the_standard_category_counts():
-    from phevaluator.evaluator import _pheval  # the evaluator itself: 2.6 million calls
-
-    evaluate = _pheval.evaluate_5cards
+    evaluate = evaluator._pheval.evaluate_5cards  # past its conversions: 2.6 million calls
     ranks = Counter(evaluate(*cards) for cards in combinations(range(52), 5))
     assert sum(ranks.values()) == 2_598_960
     assert sorted(ranks) == list(range(1, 7463))
@@ -34,10 +35,8 @@ def test_all_five_card_hands_give_the_standard_category_counts():
 
 
 def test_the_core_asks_that_evaluator():
-    from phevaluator.evaluator import _pheval
-
     for cards in list(combinations(range(52), 5))[::9973]:
-        assert rank_best(cards) == _pheval.evaluate_5cards(*cards)
+        assert rank_best(cards) == evaluator._pheval.evaluate_5cards(*cards)
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+"""The arithmetic of the river, over all 462 ways to get there."""
+
 from __future__ import annotations
 
 from collections import Counter

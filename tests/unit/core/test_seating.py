@@ -1,3 +1,5 @@
+"""From reservation to cash-out: seats, presence, preferences, leaving."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Showdowns, show prompts, who must show, who is paid, and the rake."""
+
 from __future__ import annotations
 
 import pytest
@@ -86,9 +88,7 @@ def test_losers_who_do_not_muck_are_asked_all_at_once():
     assert kinds(events) == ["ActionTaken", "HandShown", "ShowPrompted", "ShowPrompted", "PotAwarded"]
     prompts = [e for e in events if isinstance(e, ev.ShowPrompted)]
     version = house.state.version
-    assert prompts == [
-        ev.ShowPrompted(version, seat, ev.PromptKind.LOSER, house.now_ms + 10_000) for seat in (2, 3)
-    ]
+    assert prompts == [ev.ShowPrompted(version, seat, ev.PromptKind.LOSER, house.now_ms + 10_000) for seat in (2, 3)]
     assert house.hand.phase is Phase.SHOW_PROMPTS
     assert house.hand.pots == ()
 
@@ -199,7 +199,11 @@ def test_a_pot_of_ones_own_is_no_contest():
 def test_odd_units_by_the_highest_card():
     up = {1: "Ac Kd Jh 9s", 2: "As Kh Jd 9c", 3: "2c 7d 5h 3s"}
     house = House(
-        knobs(RULES, odd_units=OddUnits.HIGH_CARD_BY_SUIT), [1, 2, 3], ante=51, up=up, down={1: "Qc Tc 3d", 2: "Qd Td 4d"}
+        knobs(RULES, odd_units=OddUnits.HIGH_CARD_BY_SUIT),
+        [1, 2, 3],
+        ante=51,
+        up=up,
+        down={1: "Qc Tc 3d", 2: "Qd Td 4d"},
     )
     house.start()
     house.play("3 bring_in, 1 call, 2 call")

@@ -1,3 +1,5 @@
+"""Chips that come to a seated player: limits, waiting, leaving."""
+
 from __future__ import annotations
 
 from stud_core import commands as cmd
@@ -135,7 +137,9 @@ def test_a_broke_player_sits_out_and_comes_back_with_chips():
     house.play("1 bring_in, 2 complete, 3 fold, 1 raise 1000, 2 raise 1500, 1 raise 2000, 2 call")
     while house.state.hand is not None:
         verbs = {option.verb for option in house.hand.options}
-        verb = next(v for v in (ev.Verb.RAISE, ev.Verb.BET, ev.Verb.COMPLETE, ev.Verb.CALL, ev.Verb.CHECK) if v in verbs)
+        verb = next(
+            v for v in (ev.Verb.RAISE, ev.Verb.BET, ev.Verb.COMPLETE, ev.Verb.CALL, ev.Verb.CHECK) if v in verbs
+        )
         house.act(house.hand.turn_seat, verb.name)
     assert house.at(1).stack == 0
     house.ready_deck()

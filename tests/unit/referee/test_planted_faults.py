@@ -12,22 +12,22 @@ from stud_core import events as ev
 from stud_core.cards import parse_cards
 from stud_core.commands import Context
 from stud_core.decide import decide
-from stud_core.deck_events import DeckCardsDealt, DeckCommitted, DeckSealed, HandOutcome
 from stud_core.presets import PLAYNOW, WILLIAM_HILL
 from stud_core.ruleset import DealOrigin
 from stud_core.verdict_events import HandDisputed
-from stud_service.sealing import seal_seed
 from tests.support.referee_court import (
     CALLS,
     Court,
+    broken_off,
     change_first,
     codes,
     moved,
+    passive,
     steal_from_the_winner,
     until_turn,
     with_fields,
 )
-from tests.support.referee_hands import REFEREE_KEY, config_of, knobs
+from tests.support.referee_hands import config_of, knobs
 
 
 @pytest.fixture
@@ -36,15 +36,6 @@ async def court() -> Court:
     await court.open()
     await court.hand()
     return court
-
-
-async def passive(court: Court) -> HandDisputed:
-    """Play a hand to its showdown, which is disputed."""
-    await court.rig.start()
-    await court.rig.play_out(weights=CALLS)
-    verdict = await court.hear()
-    assert isinstance(verdict, HandDisputed), verdict
-    return verdict
 
 
 # --- figures ---------------------------------------------------------------------------------------------------------
@@ -167,17 +158,6 @@ async def test_a_pot_that_was_not_paid(court: Court):
 
 
 # --- play ------------------------------------------------------------------------------------------------------------
-
-
-async def broken_off(court: Court) -> HandDisputed:
-    """The engine would not go on from what was forged: the hand is voided, and disputed all the same."""
-    rig = court.rig
-    rig.forge_table, rig.auto = None, True
-    assert rig.state.hand is not None
-    await rig.send(cmd.VoidHand(rig.state.hand.hand_no, "test", "op"), actor="op")
-    verdict = await court.hear()
-    assert isinstance(verdict, HandDisputed), verdict
-    return verdict
 
 
 async def test_an_illegal_raise(court: Court):
@@ -364,271 +344,3 @@ async def test_a_void_that_kept_something(court: Court):
     assert isinstance(verdict, HandDisputed)
     assert "WRONG_REFUND" in codes(verdict)
     assert not verdict.referee_has_figures
-
-
-# --- cards -----------------------------------------------------------------------------------------------------------
-
-
-async def test_a_wrong_card_from_the_dealer(court: Court):
-    def change(event: DeckCardsDealt) -> DeckCardsDealt:
-        shown = {card.card for card in event.up}
-        other = next(card for card in range(52) if card not in shown)
-        return msgspec.structs.replace(event, up=(ev.UpCard(event.up[0].seat, other), *event.up[1:]))
-
-    court.rig.forge_deck = change_first(DeckCardsDealt, change)
-    verdict = await court.disputed()
-    assert "WRONG_CARD" in codes(verdict)
-    assert {finding.stream for finding in verdict.findings} == {court.rig.table_stream, court.rig.deck_stream}
-
-
-async def test_a_card_that_the_table_changed(court: Court):
-    def change(event: ev.CardsDealt) -> ev.CardsDealt:
-        swapped = (ev.UpCard(event.up[0].seat, event.up[1].card), ev.UpCard(event.up[1].seat, event.up[0].card))
-        return msgspec.structs.replace(event, up=(*swapped, *event.up[2:]))
-
-    court.rig.forge_table = change_first(ev.CardsDealt, change)
-    assert "WRONG_CARD" in codes(await court.disputed())
-
-
-async def test_a_repeated_card(court: Court):
-    def change(event: ev.CardsDealt) -> ev.CardsDealt:
-        twice = ev.UpCard(event.up[0].seat, event.up[1].card)
-        return msgspec.structs.replace(event, up=(twice, *event.up[1:]))
-
-    court.rig.forge_table = change_first(ev.CardsDealt, change)
-    await court.rig.start()
-    assert "WRONG_CARD" in codes(await broken_off(court))
-
-
-async def test_a_down_card_from_another_position(court: Court):
-    def change(event: DeckCardsDealt) -> DeckCardsDealt:
-        first, *rest = event.down
-        return msgspec.structs.replace(event, down=(ev.DownCard(first.seat, 51, first.sealed), *rest))
-
-    court.rig.forge_table = change_first(ev.CardsDealt, change)
-    court.rig.forge_deck = change_first(DeckCardsDealt, change)
-    rig = court.rig
-    await rig.start()
-    # The table's vault cannot open that box: the hand ends before the showdown.
-    folds = dict.fromkeys(ev.Verb, 0) | {ev.Verb.BRING_IN: 1, ev.Verb.FOLD: 1}
-    rig.rng.seed(3)
-    while rig.state.hand is not None and rig.state.hand.phase.name != "SHOW_PROMPTS":
-        await rig.step(folds)
-    await rig.time_out()
-    verdict = await court.hear()
-    assert isinstance(verdict, HandDisputed)
-    assert "WRONG_CARD" in codes(verdict)
-
-
-async def test_a_card_that_was_not_burned(court: Court):
-    court.rig.forge_table = change_first(ev.DealRequested, with_fields(burn=False), lambda e: e.street == 4)
-    assert "WRONG_BURN" in codes(await passive(court))
-
-
-async def test_a_burn_that_the_dealer_did_not_make(court: Court):
-    court.rig.forge_deck = change_first(DeckCardsDealt, with_fields(burns=()), lambda e: e.deal_no == 2)
-    verdict = await passive(court)
-    assert codes(verdict) == {"WRONG_BURN"}
-    assert verdict.referee_has_figures
-
-
-async def test_a_deal_for_other_players(court: Court):
-    court.rig.forge_table = change_first(
-        ev.DealRequested, with_fields(targets=lambda e: e.targets[::-1]), lambda e: e.street == 5
-    )
-    assert "WRONG_DEAL" in codes(await passive(court))
-
-
-async def test_an_early_deal(court: Court):
-    await until_turn(court, times=1)
-    rig = court.rig
-    hand = rig.state.hand
-    assert hand is not None
-    early = ev.DealRequested(hand.hand_no, 2, 4, ev.DealMode.NORMAL, burn=True, targets=hand.order)
-    forge = change_first(ev.TurnStarted, lambda _: early)
-    rig.forge_table = forge
-    await rig.act(next(option for option in hand.options if option.verb is ev.Verb.CALL))
-    verdict = await broken_off(court)
-    assert "EARLY_DEAL" in codes(verdict)
-    assert not verdict.referee_has_figures
-
-
-async def test_cards_dealt_by_no_request(court: Court):
-    def forge(_: int, events: list[Any]) -> list[Any]:
-        for event in events:
-            if isinstance(event, DeckCardsDealt) and event.deal_no == 2:
-                ref = msgspec.structs.replace(event.request, to_version=event.request.to_version - 1)
-                return [msgspec.structs.replace(event, request=ref)]
-        return events
-
-    court.rig.forge_deck = forge
-    assert codes(await passive(court)) == {"EARLY_DEAL"}
-
-
-async def test_a_deal_answered_before_it_was_asked_for(court: Court):
-    """The deck's log holds a second deal; the table ends the hand before it asks for any."""
-    rig = court.rig
-    await rig.start()
-    hand = rig.state.hand
-    assert hand is not None
-    dealt = next(e for e in reversed(await dealt_events(court)) if isinstance(e, DeckCardsDealt))
-    extra = msgspec.structs.replace(dealt, deal_no=2, root=None)
-    from stud_wire.commits import Meta
-
-    rig.deck_head = await rig.append(rig.deck_stream, rig.deck_head, [extra], Meta(rig.now_ms))
-    await rig.send(cmd.VoidHand(2, "test", "op"), actor="op")
-    verdict = await court.hear()
-    assert isinstance(verdict, HandDisputed)
-    assert codes(verdict) == {"EARLY_DEAL"}
-
-
-async def dealt_events(court: Court) -> list[Any]:
-    from stud_wire.commits import decode_commit
-
-    commits = await court.log.read(court.rig.deck_stream)
-    return [event for commit in commits for event in decode_commit(commit.body).events]
-
-
-async def test_a_wrong_root(court: Court):
-    court.rig.forge_deck = change_first(DeckSealed, with_fields(merkle_root=b"x" * 32))
-    verdict = await court.disputed()
-    assert "WRONG_ROOT" in codes(verdict)
-
-
-async def test_another_root_at_the_table(court: Court):
-    court.rig.forge_table = change_first(ev.CardsDealt, with_fields(root=b"x" * 32))
-    assert "WRONG_ROOT" in codes(await court.disputed())
-
-
-async def test_a_seed_that_is_not_the_committed_one(court: Court):
-    court.rig.reseal_seed = lambda place: seal_seed(REFEREE_KEY, b"s" * 32, *place)  # type: ignore[method-assign]
-    verdict = await court.disputed()
-    assert codes(verdict) == {"WRONG_COMMITMENT"}
-    assert not verdict.referee_has_figures
-
-
-async def test_a_commitment_that_the_table_recorded_differently():
-    court = Court()
-    court.rig.forge_table = change_first(ev.DeckReady, with_fields(commitment=b"c" * 32))
-    await court.open()
-    rig = court.rig
-    await rig.start()
-    await rig.send(cmd.VoidHand(1, "test", "op"), actor="op")
-    verdict = await court.hear()
-    assert isinstance(verdict, HandDisputed)
-    assert "WRONG_COMMITMENT" in codes(verdict)
-
-
-async def test_a_stacked_deck_where_none_may_be():
-    court = Court()
-    court.rig.forge_deck = change_first(DeckCommitted, with_fields(stacked=True))
-    await court.open()
-    verdict = await court.disputed()
-    assert codes(verdict) == {"STACKED_DECK"}
-
-
-# --- logs ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("which", ["table", "deck"])
-@pytest.mark.parametrize("place", [0, -1])
-async def test_an_edited_byte(court: Court, which: str, place: int):
-    await court.rig.play_hand(mischief=0)
-    _, closed = await court.rig.notice(2)
-    ref = closed.table if which == "table" else closed.deck
-    version = ref.from_version if place == 0 else ref.to_version
-    body = bytearray(court.rows(ref.stream)[version - 1][0].body)
-    body[len(body) // 2] ^= 1
-    court.edit(ref.stream, version, bytes(body))
-    verdict = await court.hear()
-    assert isinstance(verdict, HandDisputed)
-    assert codes(verdict) == {"CHAIN_BROKEN"}
-    assert verdict.findings[0].version == version
-    assert not verdict.referee_has_figures
-    assert verdict.currency == "XTS"
-    assert court.book.final_hand == 1
-
-
-async def test_an_edited_byte_before_the_hand_is_found_when_the_table_is_folded(court: Court):
-    version = 3
-    body = bytearray(court.rows(court.rig.table_stream)[version - 1][0].body)
-    body[-1] ^= 1
-    court.edit(court.rig.table_stream, version, bytes(body))
-    court.appoint()
-    await court.referee.load()
-    court.heard = await court.log.last_id(court.rig.feed)
-    verdict = await court.disputed()
-    assert codes(verdict) == {"CHAIN_BROKEN"}
-    assert verdict.table_postings
-
-
-async def test_a_hand_number_that_was_left_out():
-    court = Court()
-    rig = court.rig
-    rig.state.hand_no = 1  # the table counts from 2, and the dealer follows
-    rig.forge_deck = lambda version, events: [rig.next_deck(2)] if version == 1 else events
-    await court.open()
-    verdict = await court.disputed()
-    assert verdict.hand_no == 2
-    assert "HAND_SKIPPED" in codes(verdict)
-
-
-async def test_a_hand_that_did_not_wait_for_the_verdict_on_the_last_one(court: Court):
-    rig = court.rig
-    rig.forge_table = lambda _, events: [
-        msgspec.structs.replace(e, verdict_version=e.verdict_version + 7) if isinstance(e, ev.TableHandVerified) else e
-        for e in events
-    ]
-    await rig.play_hand(mischief=0)
-    await court.hear()
-    await rig.verdict(court.book.final_version)
-    verdict = await court.disputed()
-    assert "WRONG_VERDICT" in codes(verdict)
-
-
-async def test_a_range_that_does_not_begin_where_the_last_hand_ended(court: Court):
-    await court.rig.play_hand(mischief=0)
-    entry, closed = await court.rig.notice(2)
-    from dataclasses import replace
-
-    from stud_wire.commits import encode_event
-
-    for shift in (1, -1, 10_000, -closed.table.from_version):
-        ref = msgspec.structs.replace(closed.table, from_version=closed.table.from_version + shift)
-        wrong = replace(entry, event=encode_event(msgspec.structs.replace(closed, table=ref)))
-        court.appoint()
-        await court.referee.load()
-        await court.referee.handle([wrong])
-        verdict = (await court.verdicts())[-1]
-        assert isinstance(verdict, HandDisputed)
-        assert codes(verdict) == {"WRONG_RANGE"}
-        del court.rows(court.referee.verdicts[court.rig.shard].stream)[1:]
-
-
-@pytest.mark.parametrize("which", ["table", "deck"])
-async def test_a_notice_that_names_a_foreign_log(court: Court, which: str):
-    await court.rig.play_hand(mischief=0)
-    entry, closed = await court.rig.notice(2)
-    from dataclasses import replace
-
-    from stud_wire.commits import encode_event
-
-    ref = msgspec.structs.replace(getattr(closed, which), stream="{s01}:table:other")
-    await court.referee.handle([replace(entry, event=encode_event(msgspec.structs.replace(closed, **{which: ref})))])
-    verdict = (await court.verdicts())[-1]
-    assert isinstance(verdict, HandDisputed)
-    assert codes(verdict) == {"WRONG_RANGE"}
-
-
-async def test_an_outcome_that_is_not_the_tables(court: Court):
-    await court.rig.play_hand(mischief=0)
-    entry, closed = await court.rig.notice(2)
-    from dataclasses import replace
-
-    from stud_wire.commits import encode_event
-
-    other = msgspec.structs.replace(closed, outcome=HandOutcome.VOIDED)
-    await court.referee.handle([replace(entry, event=encode_event(other))])
-    verdict = (await court.verdicts())[-1]
-    assert isinstance(verdict, HandDisputed)
-    assert codes(verdict) == {"WRONG_RANGE"}

@@ -1,0 +1,283 @@
+"""Commands that read a log, on a real server: fine, found something, could not run."""
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from stud_cli.main import app
+from stud_cli.stack import RunningStack, write_running
+from stud_core import events as ev
+from stud_eventlog import keys
+from stud_eventlog.redis_streams import RedisEventLog
+from stud_eventlog.types import START, Append, FeedItem, Head
+from stud_service.embedded import EmbeddedServer
+from stud_service.keyring import ensure_dev_keys
+from tests.support.history import DECK, LEDGER, TABLE, VERDICTS, History, T, closed_table, copy, open_table
+from tests.support.valkey import command, running_server
+
+HISTORY = closed_table()
+
+
+async def write(url: str, history: History) -> None:
+    log = await RedisEventLog.connect(url)
+    try:
+        await log.initialise()
+        for commits in history.streams.values():
+            await copy(commits, log)
+    finally:
+        await log.close()
+
+
+def on_log(url: str, work: Callable[[RedisEventLog], Awaitable[Any]]) -> Any:
+    async def opened() -> Any:
+        log = await RedisEventLog.connect(url)
+        try:
+            return await work(log)
+        finally:
+            await log.close()
+
+    return asyncio.run(opened())
+
+
+@pytest.fixture
+def url(valkey_server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A log with a closed table, named by STUD_REDIS_URL; no keys at hand."""
+    asyncio.run(write(valkey_server.url, HISTORY))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("STUD_REDIS_URL", valkey_server.url)
+    return valkey_server.url
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a stopped system, with its referee's key."""
+    folder = tmp_path_factory.mktemp("data")
+    with running_server(folder / "redis") as server:
+        asyncio.run(write(server.url, HISTORY))
+    ensure_dev_keys(folder / "keys")
+    (folder / "keys" / "seeds" / "referee.key").write_bytes(bytes(HISTORY.referee_key))
+    return folder
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, list(words))
+
+
+def asked(*words: str) -> tuple[int, dict[str, Any]]:
+    """The exit code, and the object on the last line."""
+    ended = run(*words, "--json")
+    assert ended.stdout, (words, ended.output, ended.exception)
+    value: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
+    return ended.exit_code, value
+
+
+def flip_a_byte(url: str, stream: str, version: int) -> None:
+    """Writes a log anew, with the same numbers, and one byte of one commit different."""
+
+    async def work() -> None:
+        entries: Any = await command(url, "XRANGE", stream, "-", "+")
+        await command(url, "DEL", stream)
+        for number, (entry_id, fields) in enumerate(entries, 1):
+            if number == version:
+                body = fields[b"b"]
+                fields[b"b"] = body[:-1] + bytes((body[-1] ^ 1,))
+            await command(url, "XADD", stream, entry_id, *(word for pair in fields.items() for word in pair))
+
+    asyncio.run(work())
+
+
+# ------------------------------------------------------------------- verify
+
+
+def test_a_sound_log_is_verified(url: str):
+    assert asked("verify") == (0, {"tables": 1, "hands": 3, "ok": True, "problems": []})
+    ended = run("verify", T)
+    assert (ended.exit_code, ended.stdout.strip()) == (0, "1 tables, 3 hands: ok")
+    assert "no referee key at hand: decks are compared, not opened" in " ".join(ended.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("stream", "version", "where"),
+    [(TABLE, 40, T), (DECK, 4, T), (VERDICTS, 2, f"verdicts of shard {keys.shard_of(T)}"), (LEDGER, 11, "ledger EUR")],
+)
+def test_an_edited_byte_is_found(url: str, stream: str, version: int, where: str):
+    flip_a_byte(url, stream, version)
+    code, told = asked("verify")
+    assert (code, told["ok"]) == (1, False)
+    assert (where, version) in [(problem["table"], problem["version"]) for problem in told["problems"]]
+    shown = run("verify")
+    assert shown.exit_code == 1
+    assert "Problems" in shown.stdout
+    assert shown.stdout.strip().endswith("not ok")
+
+
+def test_a_table_that_is_not_there_cannot_be_verified(url: str):
+    ended = run("verify", "t-99", "--json")
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert "there is no table 't-99'" in ended.stderr
+    assert run("verify", "No Table").exit_code == 2
+
+
+def test_a_stopped_system_is_verified_with_its_keys(data: Path):
+    ended = run("verify", "--data", str(data))
+    assert (ended.exit_code, ended.stdout.strip()) == (0, "1 tables, 3 hands: ok")
+    assert "no referee key" not in ended.stderr
+
+
+# ------------------------------------------------------------------- audit
+
+
+def test_every_chip_is_accounted_for(url: str):
+    code, told = asked("audit")
+    owed = told.pop("liabilities")
+    assert (code, told) == (
+        0,
+        {"accounts": 3, "ledger_sum": 0, "open_hands": 0, "unsettled": 0, "disputed": 0, "ok": True},
+    )
+    assert 0 < owed <= 3_000_000
+    shown = run("audit")
+    assert shown.exit_code == 0
+    assert "Ledger EUR" in shown.stdout
+    assert shown.stdout.strip().endswith("ok")
+
+
+def test_a_lost_entry_of_the_ledger_cannot_be_audited(url: str):
+    asyncio.run(command(url, "XDEL", LEDGER, "5-0"))
+    ended = run("audit", "--json")
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert "the log cannot be audited" in ended.stderr
+
+
+def test_verdicts_that_were_never_given_are_found(url: str):
+    asyncio.run(command(url, "DEL", VERDICTS))
+    code, told = asked("audit")
+    assert (code, told["ok"]) == (1, False)
+    assert "settled without a verdict" in run("audit").stdout
+
+
+# ------------------------------------------------------------------- replay
+
+
+def test_a_table_is_shown_as_it_was(url: str):
+    at = HISTORY.version_of(TABLE, ev.CardsDealt, 7)  # the second street of the second hand
+    code, told = asked("replay", T, "--at", str(at))
+    assert code == 0
+    assert (told["table"], told["version"], told["view"]["hand_no"]) == (T, at, "2")
+    assert told["head_hash"] == HISTORY.streams[TABLE][at - 1].hash.hex()
+    shown = run("replay", T, "--at", str(at))
+    assert shown.exit_code == 0
+    assert "?? ??" in shown.stdout
+    assert f"hand 2 · version {at}" in shown.stdout
+
+
+def test_without_a_version_it_is_shown_as_it_is(url: str):
+    code, told = asked("replay", T)
+    assert (code, told["version"]) == (0, len(HISTORY.streams[TABLE]))
+    assert "closed" in run("replay", T).stdout
+
+
+def test_events_are_listed_and_boxes_stay_closed(url: str):
+    at = HISTORY.version_of(TABLE, ev.CardsDealt)
+    shown = run("replay", T, "--events", "--at", str(at))
+    assert shown.exit_code == 0
+    assert f"{at} CardsDealt hand_no=1 deal_no=1" in shown.stdout
+    assert "'sealed': '<17 bytes>'" in shown.stdout
+    assert "TableOpened config={" in shown.stdout
+    assert '"view"' not in shown.stdout
+    assert "TableOpened" not in run("replay", T, "--events", "--json").stdout.splitlines()[-1][:20]
+
+
+def test_a_version_or_table_that_is_not_there_cannot_be_shown(url: str):
+    ended = run("replay", T, "--at", "9999")
+    assert ended.exit_code == 2
+    assert f"has only {len(HISTORY.streams[TABLE])} versions" in " ".join(ended.stderr.split())
+    assert run("replay", "t-99").exit_code == 2
+    assert run("replay", "No Table").exit_code == 2
+
+
+def test_an_edited_table_is_shown_up_to_the_edit_only(url: str):
+    flip_a_byte(url, TABLE, 40)
+    assert run("replay", T, "--at", "39").exit_code == 0
+    ended = run("replay", T)
+    assert ended.exit_code == 2
+    assert "version 40" in " ".join(ended.stderr.split())
+
+
+def test_a_stopped_and_a_running_system_are_found(
+    data: Path, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv("STUD_REDIS_URL")
+    assert asked("replay", T, "--data", str(data))[0] == 0
+    running = RunningStack(url, {}, str(tmp_path), str(tmp_path / "keys"), os.getpid(), {})
+    write_running(tmp_path / "var" / "stud.json", running)
+    assert asked("replay", T)[0] == 0
+    (tmp_path / "other" / "redis").mkdir(parents=True)
+    write_running(tmp_path / "other" / "stud.json", running)
+    assert asked("replay", T, "--data", str(tmp_path / "other"))[0] == 0
+
+
+# ------------------------------------------------------------------- dead letters and the mark
+
+
+async def park(log: RedisEventLog) -> None:
+    """The wallet could not read the table's first message."""
+    shard = keys.shard_of("t-9")
+    feed = keys.table_feed(shard)
+    await log.append(
+        Append(keys.table_log(shard, "t-9"), 0, Head().hash, bytes(16), b"body", (FeedItem(feed, b"message"),))
+    )
+    (entry,) = await log.read_feeds({feed: START}, 10, 1)
+    await log.park("wallet", shard, "t-9", entry, "Poison: currency JPY is not served")
+
+
+def test_parked_messages_are_listed_and_discarded(url: str):
+    assert asked("dead", "list") == (0, {"dead": []})
+    on_log(url, park)
+    letter = {
+        "service": "wallet",
+        "table": "t-9",
+        "stream": keys.table_log(keys.shard_of("t-9"), "t-9"),
+        "version": 1,
+        "reason": "Poison: currency JPY is not served",
+    }
+    assert asked("dead", "list") == (1, {"dead": [letter]})
+    shown = run("dead", "list")
+    assert shown.exit_code == 1
+    assert "Parked messages" in shown.stdout
+    assert run("dead", "discard", "wallet", "t-9").stdout.strip() == "1 messages discarded"
+    code, told = asked("dead", "discard", "wallet", "t-9")
+    assert (code, told) == (0, {"service": "wallet", "table": "t-9", "discarded": 0})
+    assert asked("dead", "list")[0] == 0
+
+
+def test_a_retry_is_left_for_the_service(url: str):
+    on_log(url, park)
+    assert asked("dead", "retry", "wallet", "t-9") == (0, {"service": "wallet", "table": "t-9", "retry": True})
+    assert run("dead", "retry", "wallet", "t-9").stdout.strip() == "wallet will retry t-9"
+    assert on_log(url, lambda log: log.retry_requests("wallet", keys.shard_of("t-9"))) == {"t-9"}
+
+
+def test_a_service_that_no_key_can_have(url: str):
+    ended = run("dead", "retry", "No Service", "t-9")
+    assert ended.exit_code == 2
+    assert "service" in ended.stderr
+
+
+def test_a_log_is_marked_once(valkey_server: EmbeddedServer):
+    words = ("init", "--redis-url", valkey_server.url)
+    assert asked(*words) == (0, {"initialised": True, "fresh": True})
+    assert asked(*words) == (0, {"initialised": True, "fresh": False})
+    assert run(*words).stdout.strip() == "the log was initialised before"
+
+
+def test_a_table_in_the_middle_of_its_life_is_fine(valkey_server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch):
+    asyncio.run(write(valkey_server.url, open_table()))
+    monkeypatch.setenv("STUD_REDIS_URL", valkey_server.url)
+    assert asked("verify")[0] == 0
+    assert asked("audit")[0] == 0

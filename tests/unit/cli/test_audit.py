@@ -1,0 +1,194 @@
+"""`stud audit` on logs in memory: every chip is found, or its lack is."""
+
+import io
+import re
+from typing import Any
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from stud_cli import audit as module
+from stud_cli.audit import Audit, audit_log, show
+from stud_cli.ledgers import Ledger
+from stud_core import events as ev
+from stud_core import verdict_events as ve
+from stud_core.ledger import events as le
+from stud_core.ledger.events import Posting
+from stud_eventlog.memory import MemoryEventLog
+from tests.support.history import LEDGER, TABLE, VERDICTS, T, closed_table, open_table, say
+
+CLOSED, OPEN = closed_table(), open_table()
+OWED = 3_000_000
+"""What three players paid in; nothing of it was raked, or the rake is the house's."""
+
+
+async def audited(log: MemoryEventLog) -> Audit:
+    found, _ = await audit_log(log)
+    return found
+
+
+def rake(ledgers: list[Ledger]) -> int:
+    return sum(ledger.balances.get("house:rake", 0) for ledger in ledgers)
+
+
+# ------------------------------------------------------------------- nothing wrong
+
+
+async def test_a_closed_table_leaves_everything_with_the_players_and_the_house():
+    found, ledgers = await audit_log(await CLOSED.log())
+    assert found == Audit(accounts=3, liabilities=OWED - rake(ledgers))
+    assert found.ok
+    (ledger,) = ledgers
+    assert [name for name, _ in ledger.players()] == ["ada", "bea", "cleo"]
+    assert ledger.deposited == dict.fromkeys(("ada", "bea", "cleo"), 1_000_000)
+    assert not any(name.startswith("escrow:") and amount for name, amount in ledger.balances.items())
+
+
+async def test_chips_at_a_table_are_in_escrow():
+    found, (ledger,) = await audit_log(await OPEN.log())
+    assert (found.ok, found.liabilities) == (True, OWED - rake([ledger]))
+    assert sum(amount for name, amount in ledger.balances.items() if name.startswith("escrow:")) == 30_000 - rake(
+        [ledger]
+    )
+
+
+async def test_an_empty_log_is_fine():
+    assert await audit_log(MemoryEventLog()) == (Audit(), [])
+
+
+async def test_a_hand_that_is_being_played_is_counted_and_no_problem():
+    log = await OPEN.log()
+    del log.store.data.logs[TABLE][OPEN.version_of(TABLE, ev.HandEnded, 2) - 1 :]
+    del log.store.data.logs[VERDICTS][1:], log.store.data.logs[LEDGER][OPEN.version_of(LEDGER, le.HandSettled, 2) - 1 :]
+    found = await audited(log)
+    assert (found.open_hands, found.unsettled, found.ok) == (1, 0, True)
+
+
+async def test_a_verdict_that_the_wallet_has_not_read_is_unsettled():
+    log = await OPEN.log()
+    del log.store.data.logs[LEDGER][OPEN.version_of(LEDGER, le.HandSettled, 2) - 1 :]
+    found = await audited(log)
+    assert (found.open_hands, found.unsettled, found.problems) == (0, 1, [])
+
+
+async def test_money_on_its_way_while_logs_are_read_is_no_problem(monkeypatch: pytest.MonkeyPatch):
+    """The first reading of the ledger is older than the table that is read after it."""
+    old = await OPEN.log()
+    del old.store.data.logs[LEDGER][OPEN.version_of(LEDGER, le.BuyInFunded, 3) - 1 :]
+    log, read, readings = await OPEN.log(), module.read_ledger, iter([old])
+
+    async def late(given: MemoryEventLog, currency: str) -> Ledger:
+        return await read(next(readings, given), currency)
+
+    monkeypatch.setattr(module, "read_ledger", late)
+    assert (await audited(log)).ok
+
+
+# ------------------------------------------------------------------- money
+
+
+async def test_lines_that_do_not_add_up_are_found():
+    log = await CLOSED.log()
+    await say(log, LEDGER, le.Adjusted("p", (Posting("player:ada", 5),), ("op-1", "op-2"), "ticket"))
+    found = await audited(log)
+    assert (found.ok, found.ledger_sum) == (False, 5)
+    assert found.problems == ["ledger EUR version 16: lines do not sum to zero"]
+
+
+async def test_an_overdrawn_account_is_found():
+    log = await CLOSED.log()
+    await say(log, LEDGER, le.Withdrawn("ada", 2_000_000, "", "r", "carl"))
+    (problem,) = (await audited(log)).problems
+    assert re.fullmatch(r"player:ada is overdrawn by [\d,]+\.\d\d EUR", problem)
+
+
+async def test_chips_that_are_not_in_escrow_are_found():
+    log = await OPEN.log()
+    taken = (Posting("house:cashier", 700), Posting(f"escrow:{T}:2", -700))
+    await say(log, LEDGER, le.Adjusted("p", taken, ("op-1", "op-2"), "ticket"))
+    (problem,) = (await audited(log)).problems
+    assert problem.startswith(f"table {T} sitting 2: ")
+    assert problem.endswith(" in escrow")
+
+
+async def test_chips_of_a_table_without_a_ledger_are_found():
+    found = await audited(await OPEN.log(drop=[LEDGER]))
+    assert (found.accounts, found.unsettled) == (0, 2)
+
+
+async def test_chips_that_a_table_made_are_found():
+    def gift(event: Any) -> Any:
+        if isinstance(event, ev.PotAwarded):
+            shares = tuple(msgspec.structs.replace(share, stack=share.stack + 7) for share in event.shares)
+            return msgspec.structs.replace(event, shares=shares)
+        return event
+
+    (found, *_) = (await audited(await OPEN.log({TABLE: gift}))).problems
+    assert found.startswith(f"table {T}: ")
+    assert "paid in" in found
+
+
+# ------------------------------------------------------------------- verdicts and settlements
+
+
+async def test_a_settlement_without_a_verdict_is_found():
+    def without(event: Any) -> Any:
+        return None if event.hand_no == 2 else event
+
+    found = await audited(await OPEN.log({VERDICTS: without}))
+    assert found.problems == [f"table {T} hand 2: settled without a verdict"]
+
+
+async def test_a_settlement_with_other_figures_is_found():
+    def other(event: Any) -> Any:
+        return msgspec.structs.replace(event, postings=()) if event.hand_no == 2 else event
+
+    found = await audited(await OPEN.log({VERDICTS: other}))
+    assert found.problems == [f"table {T} hand 2: settled with other figures than the verdict's"]
+
+
+async def test_a_dispute_is_counted_until_it_is_resolved():
+    def dispute(event: Any) -> Any:
+        if event.hand_no != 2:
+            return event
+        return ve.HandDisputed(
+            T, 2, "EUR", event.table_ref, event.deck_ref, (), (), 0, (), 0, referee_has_figures=False, build=""
+        )
+
+    def unsettled(event: Any) -> Any:
+        return None if isinstance(event, le.HandSettled) and event.hand_no == 2 else event
+
+    log = await OPEN.log({VERDICTS: dispute, LEDGER: unsettled})
+    found = await audited(log)
+    assert (found.disputed, found.ok) == (1, False)
+    choice = ev.ResolutionChoice.VOID
+    await say(log, VERDICTS, ve.HandResolved(T, 2, "EUR", choice, (), 0, (), ("op-1", "op-2"), "why"))
+    found = await audited(log)
+    assert (found.disputed, found.unsettled, found.ok) == (0, 1, True)
+
+
+async def test_what_is_blocked_is_a_problem_until_it_is_decided():
+    log = await OPEN.log()
+    await say(log, LEDGER, le.SettlementBlocked(T, 3, 3, "ESCROW_OVERDRAWN"), le.CashOutBlocked(T, 9, "ada", 5, 0))
+    found = await audited(log)
+    assert found.problems == [f"table {T}, hand 3: ESCROW_OVERDRAWN", f"table {T}, sitting 9: claim 5, escrow 0"]
+    await say(log, VERDICTS, msgspec.structs.replace(OPEN.events(VERDICTS)[1], hand_no=3, postings=(), rake=0))
+    await say(log, LEDGER, le.HandSettled(T, 3, 3, (), 0), le.CashedOut(T, 9, "ada", 0))
+    assert (await audited(log)).ok
+
+
+# ------------------------------------------------------------------- for people
+
+
+async def test_people_see_every_account_and_every_problem(monkeypatch: pytest.MonkeyPatch):
+    log = await OPEN.log()
+    await say(log, LEDGER, le.SettlementBlocked(T, 3, 3, "ESCROW_OVERDRAWN"))
+    console = Console(record=True, width=120, file=io.StringIO())
+    monkeypatch.setattr(module, "console", console)
+    show(*await audit_log(log))
+    text = console.export_text()
+    for words in ("Ledger EUR", "ada", "9,900.00", "house:cashier", "-30,000.00", f"escrow:{T}:1", "not ok"):
+        assert words in text
+    assert "problem table t-1, hand 3: ESCROW_OVERDRAWN" in text
+    assert "3 accounts, liabilities " in text

@@ -1,0 +1,116 @@
+"""Who is shown what, in which order, and what happens to those who do not keep up."""
+
+from table_service.hub import Hub, Viewer
+
+
+def public(version: int) -> bytes:
+    return b"<%d>" % version
+
+
+def fill(hub: Hub, *versions: int) -> None:
+    for version in versions:
+        hub.publish(version, bytes([version]), public(version), lambda account: b"")
+
+
+def taken(viewer: Viewer) -> list[bytes | None]:
+    return [viewer.queue.get_nowait() for _ in range(viewer.queue.qsize())]
+
+
+def test_everybody_gets_the_public_bytes_and_only_the_owner_his_own():
+    hub, ada, bea, eve = Hub(), Viewer("ada"), Viewer("bea"), Viewer("eve")
+    for viewer in (ada, bea, eve):
+        hub.add(viewer)
+    hub.publish(1, b"h", b"public", lambda account: {"ada": b"+A", "bea": b"+B"}.get(account, b""))
+    assert [taken(viewer) for viewer in (ada, bea, eve)] == [[b"public+A"], [b"public+B"], [b"public"]]
+
+
+def test_a_private_part_is_made_once_for_all_streams_of_its_owner():
+    hub, asked = Hub(), []
+    for _ in range(3):
+        hub.add(Viewer("ada"))
+    hub.publish(1, b"h", b"public", lambda account: bytes(asked.append(account) or b"+A"))
+    assert asked == ["ada"]
+
+
+def test_players_are_served_before_spectators():
+    hub, order = Hub(), []
+
+    class Noting(Viewer):
+        def offer(self, data: bytes) -> None:
+            order.append(self.account)
+
+    for number in range(50):
+        hub.add(Noting(f"spectator-{number}"))
+        hub.add(Noting(f"player-{number}"))
+    hub.publish(1, b"h", b"public", lambda account: b"+" if account.startswith("player") else b"")
+    assert len(order) == 100
+    assert all(account.startswith("player") for account in order[:50])
+
+
+def test_a_slow_viewer_is_dropped_and_the_others_are_not():
+    hub, slow, quick = Hub(), Viewer("slow", limit=3), Viewer("quick", limit=3)
+    hub.add(slow)
+    hub.add(quick)
+    got = []
+    for version in range(1, 8):
+        fill(hub, version)
+        got += taken(quick)
+    assert got == [public(version) for version in range(1, 8)]
+    assert not quick.dropped
+    assert slow.dropped
+    assert taken(slow) == [public(1), public(2), public(3), None]  # what he has, then the end
+    assert slow.why is None
+
+
+def test_a_dropped_viewer_takes_no_room():
+    viewer = Viewer("slow", limit=1)
+    for _ in range(100):
+        viewer.offer(b"x")
+        viewer.finish()
+    assert taken(viewer) == [b"x", None]
+
+
+def test_nobody_is_served_after_he_was_removed():
+    hub, viewer = Hub(), Viewer("ada")
+    hub.add(viewer)
+    hub.remove(viewer)
+    hub.remove(viewer)
+    fill(hub, 1)
+    assert (len(hub), taken(viewer)) == (0, [])
+
+
+def test_finishing_ends_every_stream_after_what_is_queued():
+    hub, viewer = Hub(), Viewer("ada")
+    hub.add(viewer)
+    fill(hub, 1)
+    hub.finish()
+    fill(hub, 2)
+    assert taken(viewer) == [public(1), None]
+
+
+def test_who_comes_back_gets_what_he_missed():
+    hub = Hub()
+    fill(hub, 4, 5, 6, 7)
+    assert hub.since(5, b"") == [public(6), public(7)]
+    assert hub.since(5, bytes([5])) == [public(6), public(7)]
+    assert hub.since(7, bytes([7])) == []
+
+
+def test_who_has_another_history_or_too_old_a_version_gets_no_updates():
+    hub = Hub(keep=3)
+    assert hub.since(0, b"") is None  # nothing is kept
+    fill(hub, 4, 5, 6, 7)
+    assert hub.since(4, b"") is None  # not kept any more
+    assert hub.since(6, b"another hash") is None
+    assert hub.since(8, b"") is None  # ahead of the log
+
+
+def test_a_reset_shows_everybody_the_whole_table_and_forgets_what_was_kept():
+    hub, ada = Hub(), Viewer("ada")
+    hub.add(ada)
+    fill(hub, 1, 2)
+    hub.reset(lambda account: b"all of it for " + account.encode())
+    fill(hub, 5)
+    assert taken(ada) == [public(1), public(2), b"all of it for ada", public(5)]
+    assert hub.since(2, b"") is None
+    assert hub.since(5, b"") == []

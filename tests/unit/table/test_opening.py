@@ -1,0 +1,91 @@
+"""CreateTable's request read as a configuration: presets, overrides, stakes, and what cannot be read."""
+
+import msgspec
+import pytest
+
+from stud.common.v1 import ruleset_pb2
+from stud.table.v1 import table_service_pb2 as pb
+from stud_core.presets import HAND_PAUSE_MS, PLAYNOW, WILLIAM_HILL
+from stud_core.ruleset import BuyInLimit, DealOrigin, HeadsUp
+from stud_service.refusals import Refused
+from stud_wire.codec import to_message
+from table_service.opening import config_of
+
+
+def request(**fields) -> pb.CreateTableRequest:
+    return pb.CreateTableRequest(**{"table": "t-1", "currency": "EUR", "small_bet": 500, **fields})
+
+
+def test_a_preset_is_taken_as_it_is_with_the_stakes_of_its_limit():
+    config = config_of(request(preset="playnow"))
+    assert config.ruleset == PLAYNOW
+    assert (config.small_bet, config.big_bet, config.ante, config.bring_in) == (500, 1000, 50, 200)
+    assert (config.name, config.hand_pause_ms, config.stacked) == ("t-1", HAND_PAUSE_MS, False)
+
+
+def test_the_bring_in_of_william_hill_is_half_the_lower_limit_rounded_up():
+    assert config_of(request(preset="william_hill")).bring_in == 250
+    assert config_of(request(preset="william_hill", small_bet=25)).bring_in == 13
+
+
+def test_stakes_that_are_no_preset_are_derived():
+    config = config_of(request(preset="playnow", small_bet=700))
+    assert (config.big_bet, config.ante, config.bring_in) == (1400, 70, 350)
+
+
+def test_what_the_request_says_wins():
+    config = config_of(
+        request(preset="playnow", name="Main", big_bet=1500, ante=0, bring_in=1, hand_pause_ms=0, stacked=True)
+    )
+    assert (config.name, config.big_bet, config.ante, config.bring_in) == ("Main", 1500, 0, 1)
+    assert (config.hand_pause_ms, config.stacked) == (0, True)
+
+
+def test_named_fields_override_a_preset_and_others_do_not():
+    other = ruleset_pb2.Ruleset(
+        seats=6,
+        max_raises=1,
+        deal_origin=ruleset_pb2.DEAL_ORIGIN_BUTTON,
+        burns=False,
+        heads_up=ruleset_pb2.HEADS_UP_NEVER,
+    )
+    config = config_of(
+        request(preset="playnow", ruleset=other, override_fields=["seats", "deal_origin", "burns", "heads_up"])
+    )
+    expected = msgspec.structs.replace(
+        PLAYNOW, seats=6, deal_origin=DealOrigin.BUTTON, burns=False, heads_up=HeadsUp.NEVER
+    )
+    assert config.ruleset == expected
+
+
+def test_a_limit_is_overridden_whole_and_an_absent_one_is_none():
+    limit = ruleset_pb2.BuyInLimit(amount=1)
+    config = config_of(
+        request(
+            preset="playnow",
+            ruleset=ruleset_pb2.Ruleset(min_buy_in=limit),
+            override_fields=["min_buy_in", "max_buy_in", "rake_cap"],
+        )
+    )
+    assert (config.ruleset.min_buy_in, config.ruleset.max_buy_in) == (BuyInLimit(amount=1), None)
+    assert config.ruleset.rake_cap is None
+
+
+def test_a_complete_ruleset_needs_no_preset():
+    assert config_of(request(ruleset=to_message(WILLIAM_HILL))).ruleset == WILLIAM_HILL
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason", "words"),
+    [
+        ({"preset": "whist"}, "UNKNOWN_RULESET", "playnow, william_hill"),
+        ({"preset": "playnow", "override_fields": ["colour"]}, "INVALID_FIELD", "no field 'colour'"),
+        ({}, "INVALID_RULESET", "not complete"),
+        ({"ruleset": ruleset_pb2.Ruleset(name="half")}, "INVALID_RULESET", "not complete"),
+        ({"preset": "playnow", "override_fields": ["deal_origin"]}, "INVALID_RULESET", "not complete"),
+    ],
+)
+def test_what_cannot_be_read_says_why(fields, reason, words):
+    with pytest.raises(Refused, match=words) as refused:
+        config_of(request(**fields))
+    assert refused.value.reason == reason

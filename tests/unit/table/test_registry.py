@@ -1,0 +1,197 @@
+"""Which tables a process has: opening, finding, loading, forgetting, and those whose log cannot be trusted."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from structlog.testing import capture_logs
+
+from stud.table.v1 import table_service_pb2 as pb
+from stud_core.state import Life
+from stud_eventlog import keys
+from stud_service.refusals import Refused
+from tests.support.playing_memory import Game
+from tests.support.system_memory import MemorySystem, simulated
+
+
+async def refusal(awaitable) -> Refused:
+    with pytest.raises(Refused) as refused:
+        await awaitable
+    return refused.value
+
+
+def create(table: str, **fields) -> pb.CreateTableRequest:
+    fields = {"currency": "EUR", "small_bet": 500, "preset": "playnow", "request_id": "open", **fields}
+    return pb.CreateTableRequest(table=table, **fields)
+
+
+@simulated
+async def test_a_table_is_opened_once(tmp_path):
+    async with MemorySystem(tmp_path, "table") as system:
+        first = await system.call("CreateTable", create("t-1"), "olga", "operator")
+        assert (first.version, first.config.table_id) == (1, "t-1")
+        assert await system.call("CreateTable", create("t-1"), "olga", "operator") == first
+        again = create("t-1", request_id="another")
+        assert (await refusal(system.call("CreateTable", again, "otto", "operator"))).reason == "TABLE_EXISTS"
+        assert (await system.actor("t-1")).head.version == 1
+
+
+@simulated
+async def test_two_operators_open_the_same_table_at_once(tmp_path):
+    """One of them does; nothing of the other's attempt goes on living beside the table."""
+    async with MemorySystem(tmp_path, "table") as system:
+        tasks = [
+            asyncio.create_task(system.call("CreateTable", create("t-1", request_id=name), name, "operator"))
+            for name in ("olga", "otto")
+        ]
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        refused = [result for result in results if isinstance(result, Refused)]
+        assert [r.reason for r in refused] == ["TABLE_EXISTS"]
+        workers = [task for task in system.kits["table"].tasks.running if task.get_name() == "table t-1"]
+        assert len(workers) == 1
+
+
+@simulated
+async def test_a_table_that_was_refused_leaves_nothing_behind(tmp_path):
+    async with MemorySystem(tmp_path, "table") as system:
+        for request in (create("t-1", small_bet=-1), create("t-1", preset="whist"), create("t-1", currency="JPY")):
+            await refusal(system.call("CreateTable", request, "olga", "operator"))
+        assert not any(task.get_name() == "table t-1" for task in system.kits["table"].tasks.running)
+        assert (await refusal(system.actor("t-1"))).reason == "UNKNOWN_TABLE"
+        assert (await system.call("CreateTable", create("t-1"), "olga", "operator")).version == 1
+
+
+@pytest.mark.parametrize("name", ["", "T-1", "a b", "x" * 65, "t/1"])
+def test_a_name_that_is_none_is_refused(tmp_path, name):
+    @simulated
+    async def run():
+        async with MemorySystem(tmp_path, "table") as system:
+            refused = await refusal(system.call("CreateTable", create(name), "olga", "operator"))
+            assert (refused.reason, refused.metadata["field"]) == ("INVALID_FIELD", "table")
+            assert (await refusal(system.actor(name))).reason == "UNKNOWN_TABLE"
+
+    run()
+
+
+@simulated
+async def test_the_lobby_lists_tables_and_follows_them(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        game = Game(system)
+        await game.begin(2)
+        await game.until_turn()
+        await system.call("CreateTable", create("xts", currency="XTS"), "olga", "operator")
+
+        async def rows(**fields) -> list[pb.TableSummary]:
+            return list((await system.call("ListTables", pb.ListTablesRequest(**fields), "ada")).tables)
+
+        assert [row.table for row in await rows()] == ["t-1", "xts"]
+        (row,) = await rows(currency="EUR")
+        assert (row.seated, row.seats, row.hand_no, row.life) == (2, 8, 1, pb.TABLE_LIFE_OPEN)
+        assert (row.small_bet, row.big_bet, row.ante, row.min_buy_in) == (500, 1000, 50, 5000)
+        assert row.version == game.actor.head.version
+        assert not row.HasField("max_buy_in")
+        assert (await rows(currency="XTS"))[0].max_buy_in == 20_000
+
+        await game.operate(pb.PauseTableRequest(reason="lunch"))
+        assert (await rows(currency="EUR"))[0].paused == "lunch"
+        await game.close()
+        assert [row.table for row in await rows()] == ["xts"]
+        closed = [row for row in await rows(include_closed=True) if row.table == "t-1"]
+        assert (closed[0].life, closed[0].seated) == (pb.TABLE_LIFE_CLOSED, 0)
+
+
+@simulated
+async def test_rows_of_the_log_are_right_for_whoever_has_not_the_table_itself(tmp_path):
+    """Written with the commits that change them: another process lists the table from these."""
+    async with MemorySystem(tmp_path) as system:
+        game = Game(system)
+        log = system.kits["table"].log
+
+        async def row() -> pb.TableSummary:
+            return pb.TableSummary.FromString((await log.lobby(keys.shard_of("t-1")))["t-1"])
+
+        await game.open()
+        assert (await row()).seated == 0
+        await game.operate(pb.PauseTableRequest(reason="lunch"))
+        assert (await row()).paused == "lunch"
+        await game.seat("ada")
+        await game.seat("bea")
+        assert (await row()).seated == 2
+        await game.operate(pb.ResumeTableRequest())
+        await game.until_turn()
+        assert ((await row()).hand_no, (await row()).paused) == (1, "")
+        await game.operate(pb.DrainTableRequest())
+        assert (await row()).life == pb.TABLE_LIFE_DRAINING
+        await game.play(1)
+        await game.send("ada", pb.LeaveSeatRequest())
+        await game.until(lambda t: t.of("ada") is None)
+        assert (await row()).seated == 1
+        await game.close()
+        assert ((await row()).life, (await row()).seated) == (pb.TABLE_LIFE_CLOSED, 0)
+
+
+@simulated
+async def test_a_closed_table_is_forgotten_when_nobody_watches_and_found_again(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        game = Game(system)
+        await game.begin(1)
+        await game.close()
+        registry = system.tables.registry
+        await asyncio.sleep(2)
+        assert registry.all() == []
+        assert (await system.actor("t-1")).table.life is Life.CLOSED
+        await asyncio.sleep(2)
+        assert registry.all() == []
+        await system.crash("table")
+        await system.start("table")
+        assert system.tables.registry.all() == []
+
+
+@simulated
+async def test_every_open_table_is_loaded_at_start(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        games = [Game(system, f"t-{number}") for number in range(5)]
+        for game in games:
+            await game.open()
+        await games[0].operate(pb.CloseTableRequest())
+        await system.crash("table")
+        await system.start("table")
+        assert sorted(actor.table_id for actor in system.tables.registry.all()) == ["t-1", "t-2", "t-3", "t-4"]
+
+
+@simulated
+async def test_a_table_whose_log_was_edited_is_not_served_and_the_others_are(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        broken, sound = Game(system, "t-1"), Game(system, "t-2")
+        await broken.open()
+        await sound.open()
+        stream = broken.actor.stream
+        await system.crash("table")
+        commit, stored = system.store.data.logs[stream][0]
+        edited = commit.body[:-1] + bytes([commit.body[-1] ^ 1])
+        system.store.data.logs[stream][0] = replace(commit, body=edited), stored
+        with capture_logs() as lines:
+            await system.start("table")
+            refused = await refusal(system.call("GetTable", pb.GetTableRequest(table="t-1"), "ada"))
+            again = await refusal(system.call("CreateTable", create("t-1", request_id="2"), "olga", "operator"))
+        assert (refused.reason, again.reason) == ("INTERNAL", "INTERNAL")
+        assert refused.metadata["incident"] in {line.get("incident") for line in lines}
+        await sound.begin_seats(3)
+        await sound.play(1)
+
+
+@simulated
+async def test_a_log_that_is_away_is_waited_for(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        game = Game(system)
+        await game.open()
+        registry = system.tables.registry
+        registry._tables.pop("t-1")
+        system.store.stop()
+        assert (await refusal(registry.get("t-1"))).reason == "LOG_UNAVAILABLE"
+        loading = asyncio.create_task(registry._load_if_sound("t-1"))
+        await asyncio.sleep(5)
+        assert not loading.done()
+        system.store.start()
+        await loading
+        assert [actor.table_id for actor in registry.all()] == ["t-1"]

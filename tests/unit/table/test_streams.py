@@ -1,0 +1,332 @@
+"""Play and Watch: joining, resuming, commands and their results, and every way a stream ends."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from stud.common.v1 import seat_pb2
+from stud.table.v1 import table_service_pb2 as pb
+from stud_service.refusals import Refused
+from table_service import handlers, hub
+from tests.support.playing_memory import STAY, Game
+from tests.support.system_memory import MemorySystem, simulated
+
+
+class Stream:
+    """A client's end of a Play or Watch stream. `blocked` is a client that reads nothing."""
+
+    def __init__(self, game: Game, account: str, *, watch: bool = False, **subscribe: Any) -> None:
+        self.answers: asyncio.Queue[pb.PlayResponse] = asyncio.Queue()
+        self.requests: asyncio.Queue[Any] = asyncio.Queue()
+        self.blocked = asyncio.Event()
+        self.blocked.set()
+        streams, subscription = game.system.tables.streams, pb.Subscribe(table=game.id, **subscribe)
+        if watch:
+            run = streams.watch(pb.WatchRequest(subscribe=subscription), self, account)  # type: ignore[arg-type]
+        else:
+            self.requests.put_nowait(pb.PlayRequest(subscribe=subscription))
+            run = streams.play(self._read(), self, account)  # type: ignore[arg-type]
+        self.task = asyncio.create_task(run)
+
+    async def _read(self) -> AsyncIterator[Any]:
+        while (request := await self.requests.get()) is not None:
+            if isinstance(request, Exception):
+                raise request
+            yield request
+
+    async def write(self, data: bytes) -> None:
+        await self.blocked.wait()
+        self.answers.put_nowait(pb.PlayResponse.FromString(data))
+
+    async def update(self) -> pb.TableUpdate:
+        async with asyncio.timeout(30):
+            while not (answer := await self.answers.get()).HasField("update"):
+                pass
+            return answer.update
+
+    async def ask(self, **command: Any) -> pb.CommandResult:
+        self.requests.put_nowait(pb.PlayRequest(**command))
+        async with asyncio.timeout(30):
+            while not (answer := await self.answers.get()).HasField("result"):
+                pass
+            return answer.result
+
+    async def end(self) -> Refused:
+        with pytest.raises(Refused) as refused:
+            await asyncio.wait_for(self.task, 30)
+        return refused.value
+
+    async def close(self) -> None:
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+
+
+async def started(tmp_path, players: int = 3) -> tuple[MemorySystem, Game]:
+    system = MemorySystem(tmp_path)
+    await system.__aenter__()
+    game = Game(system)
+    await game.begin(players)
+    await game.until_turn()
+    return system, game
+
+
+@simulated
+async def test_without_a_version_the_whole_table_comes_first_and_then_every_commit(tmp_path):
+    system, game = await started(tmp_path)
+    async with system:
+        stream = Stream(game, "ada")
+        full = await stream.update()
+        assert (full.reset, full.version, full.mine.seat) == (True, game.actor.head.version, 1)
+        await game.act()
+        update = await stream.update()
+        assert (update.reset, update.version, update.head_hash) == (False, full.version + 1, game.actor.head.hash)
+        assert [event.WhichOneof("body") for event in update.events] == ["action_taken", "turn_started"]
+        await stream.close()
+
+
+@simulated
+async def test_who_comes_back_gets_what_he_missed_from_memory_and_his_own_part_with_the_last(tmp_path):
+    system, game = await started(tmp_path)
+    async with system:
+        version, head_hash = game.actor.head.version, game.actor.head.hash
+        await game.act()
+        await game.act()
+        for watch in (False, True):
+            stream = Stream(game, "ada", after_version=version, head_hash=head_hash, watch=watch)
+            first, last = await stream.update(), await stream.update()
+            assert [first.version, last.version] == [version + 1, version + 2]
+            assert (first.reset, first.mine.seat, last.reset, last.mine.seat) == (False, 0, False, 1)
+            await stream.close()
+
+
+@simulated
+async def test_who_missed_nothing_gets_nothing_until_something_happens(tmp_path):
+    system, game = await started(tmp_path)
+    async with system:
+        head = game.actor.head
+        stream = Stream(game, "ada", after_version=head.version, head_hash=head.hash)
+        await asyncio.sleep(0.1)
+        assert stream.answers.empty()
+        await game.act()
+        assert (await stream.update()).version == head.version + 1
+        await stream.close()
+
+
+@pytest.mark.parametrize(
+    "resume",
+    [
+        {"after_version": 10_000},
+        {"after_version": 3, "head_hash": b"another history"},
+        {"after_version": 0},
+    ],
+)
+def test_who_is_ahead_or_has_another_history_or_missed_too_much_gets_the_whole_table(tmp_path, resume):
+    @simulated
+    async def run() -> None:
+        system, game = await started(tmp_path)
+        async with system:
+            stream = Stream(game, "eve", watch=True, **resume)
+            full = await stream.update()
+            assert (full.reset, full.version) == (True, game.actor.head.version)
+            await stream.close()
+
+    run()
+
+
+@simulated
+async def test_after_a_restart_the_whole_table_comes_since_memory_is_empty(tmp_path):
+    system, game = await started(tmp_path)
+    async with system:
+        head = game.actor.head
+        await system.crash("table")
+        await system.start("table")
+        stream = Stream(game, "ada", after_version=head.version, head_hash=head.hash)
+        assert (await stream.update()).reset
+        await stream.close()
+
+
+@simulated
+async def test_commands_are_answered_in_order_on_the_same_stream(tmp_path):
+    system, game = await started(tmp_path)
+    async with system:
+        stream = Stream(game, game.on_turn)
+        request = game.act_request(game.choose(STAY))
+        request.table, request.request_id = "t-1", "r-1"
+        result = await stream.ask(act=request)
+        assert (result.request_id, result.version, result.reason) == ("r-1", game.actor.head.version, "")
+        assert await stream.ask(act=request) == result
+        request.verb = seat_pb2.VERB_RAISE
+        assert (await stream.ask(act=request)).reason == "REQUEST_ID_REUSED"
+        request.request_id = "r-2"
+        refused = await stream.ask(act=request)
+        assert (refused.request_id, refused.version, refused.reason) == ("r-2", 0, "NOT_YOUR_TURN")
+        await stream.close()
+
+
+@simulated
+async def test_an_illegal_action_says_the_rule_and_what_would_be_legal(tmp_path):
+    system, game = await started(tmp_path)
+    async with system:
+        stream = Stream(game, game.on_turn)
+        act = pb.ActRequest(
+            table="t-1", turn_id=game.hand.turn_id, verb=seat_pb2.VERB_BRING_IN, to=9_999, request_id="r-1"
+        )
+        refused = await stream.ask(act=act)
+        assert refused.reason == "ILLEGAL_ACTION"
+        assert refused.metadata["rule"]
+        assert "bring-in 250" in refused.metadata["legal"]
+        await stream.close()
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ({"act": pb.ActRequest(table="t-2", request_id="r")}, "INVALID_FIELD"),
+        ({"act": pb.ActRequest(table="t-1", request_id="r")}, "INVALID_FIELD"),
+        ({"act": pb.ActRequest(table="t-1", verb=seat_pb2.VERB_FOLD, size=9, request_id="r")}, "INVALID_FIELD"),  # type: ignore[arg-type]
+        ({"act": pb.ActRequest(table="t-1", verb=seat_pb2.VERB_FOLD)}, "REQUEST_ID_REQUIRED"),
+        ({"sit_out": pb.SitOutRequest(table="t-1", request_id="x" * 65)}, "REQUEST_ID_REQUIRED"),
+        ({"add_chips": pb.AddChipsRequest(table="t-1", request_id="r", amount=0)}, "INVALID_FIELD"),
+        ({"post_ante": pb.PostAnteRequest(table="t-1", request_id="r", prompt_id=1)}, "NO_PROMPT"),
+        ({"choose_show": pb.ChooseShowRequest(table="t-1", request_id="r", prompt_id=1, show=True)}, "NO_PROMPT"),
+        ({"sit_in": pb.SitInRequest(table="t-1", request_id="r")}, "NOT_SITTING_OUT"),
+        ({"subscribe": pb.Subscribe(table="t-1")}, "INVALID_FIELD"),
+        ({}, "INVALID_FIELD"),
+    ],
+)
+def test_a_refused_command_is_answered_and_the_stream_goes_on(tmp_path, command, reason):
+    @simulated
+    async def run() -> None:
+        system, game = await started(tmp_path)
+        async with system:
+            stream, head = Stream(game, game.on_turn), game.actor.head
+            assert (await stream.ask(**command)).reason == reason
+            assert game.actor.head == head
+            await game.act()
+            assert (await stream.update()).version == head.version  # the full view
+            assert (await stream.update()).version == head.version + 1
+            await stream.close()
+
+    run()
+
+
+@simulated
+async def test_a_fault_in_one_command_is_an_incident_without_its_text(tmp_path, monkeypatch):
+    system, game = await started(tmp_path)
+    async with system:
+
+        def broken(*_: Any) -> Any:
+            raise ZeroDivisionError("the card is 51")
+
+        monkeypatch.setitem(handlers.COMMANDS, "sit_out", broken)  # type: ignore[arg-type]
+        stream = Stream(game, "ada")
+        with capture_logs() as lines:
+            result = await stream.ask(sit_out=pb.SitOutRequest(table="t-1", request_id="r"))
+        assert (result.reason, result.text) == ("INTERNAL", "something unexpected happened")
+        assert result.metadata["incident"] in {line.get("incident") for line in lines}
+        assert (await stream.ask(leave_seat=pb.LeaveSeatRequest(table="t-1", request_id="r"))).version
+        await stream.close()
+
+
+# --- how streams end --------------------------------------------------------------------------------------------------
+
+
+@simulated
+async def test_a_slow_viewer_is_told_to_resume_and_the_others_are_not_held_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(hub, "QUEUE_LIMIT", 4)
+    monkeypatch.setattr(hub.Viewer.__init__, "__defaults__", (4,))
+    system, game = await started(tmp_path)
+    async with system:
+        slow, quick = Stream(game, "eve", watch=True), Stream(game, "adam", watch=True)
+        seen = await slow.update()
+        slow.blocked.clear()
+        await quick.update()
+        for _ in range(8):
+            await game.step(STAY)
+            await asyncio.sleep(0.001)
+        slow.blocked.set()
+        assert (await slow.end()).reason == "RESUME_FROM_VERSION"
+        got = [(await quick.update()).version for _ in range(game.actor.head.version - seen.version)]
+        assert got == list(range(seen.version + 1, game.actor.head.version + 1))
+        while not slow.answers.empty():
+            seen = await slow.update()
+        again = Stream(game, "eve", watch=True, after_version=seen.version, head_hash=seen.head_hash)
+        assert (await again.update()).version in {seen.version + 1, game.actor.head.version}
+        await again.close()
+        await quick.close()
+
+
+@simulated
+async def test_a_stream_that_does_not_begin_with_subscribe_is_refused(tmp_path):
+    system, game = await started(tmp_path)
+    async with system:
+        for first in (pb.PlayRequest(sit_out=pb.SitOutRequest()), None):
+            stream = Stream(game, "ada")
+            stream.requests.get_nowait()
+            stream.requests.put_nowait(first)
+            assert (await stream.end()).reason == "INVALID_FIELD"
+
+
+@simulated
+async def test_a_stream_of_an_unknown_table_is_refused(tmp_path):
+    system, game = await started(tmp_path)
+    async with system:
+        game.id = "nowhere"
+        for watch in (True, False):
+            assert (await Stream(game, "ada", watch=watch).end()).reason == "UNKNOWN_TABLE"
+        game.id = "t-1"
+
+
+@simulated
+async def test_what_is_no_message_ends_the_stream_that_brought_it(tmp_path):
+    system, game = await started(tmp_path)
+    async with system:
+        stream, other = Stream(game, "ada"), Stream(game, "bea")
+        await stream.update()
+        stream.requests.put_nowait(Refused("MALFORMED_MESSAGE", "the bytes are no message of this type"))
+        assert (await stream.end()).reason == "MALFORMED_MESSAGE"
+        await other.update()
+        await game.act()
+        await other.update()
+        await other.close()
+
+
+@simulated
+async def test_who_stops_sending_still_watches(tmp_path):
+    system, game = await started(tmp_path)
+    async with system:
+        stream = Stream(game, "ada")
+        await stream.update()
+        stream.requests.put_nowait(None)
+        await game.act()
+        assert (await stream.update()).version == game.actor.head.version
+        await stream.close()
+
+
+@simulated
+async def test_a_client_that_goes_away_is_not_served_any_more(tmp_path):
+    system, game = await started(tmp_path)
+    async with system:
+        streams = [Stream(game, "ada"), Stream(game, "eve", watch=True)]
+        for stream in streams:
+            await stream.update()
+        assert len(game.actor.hub) == 2
+        for stream in streams:
+            await stream.close()
+        assert len(game.actor.hub) == 0
+
+
+@simulated
+async def test_when_the_service_stops_every_stream_says_so(tmp_path):
+    system, game = await started(tmp_path)
+    async with system:
+        streams = [Stream(game, "ada"), Stream(game, "eve", watch=True)]
+        for stream in streams:
+            await stream.update()
+        await system.stop("table")
+        for stream in streams:
+            assert (await stream.end()).reason == "STOPPING"
+        await system.start("table")
