@@ -18,7 +18,7 @@ from stud_cli.audit import Audit, audit_log, show
 from stud_cli.demo_table import DemoTable, TablePlan
 from stud_cli.drawing import draw, money
 from stud_cli.ledgers import Ledger
-from stud_cli.output import FINE, FOUND, JsonFlag, console, could_not_run, last_line, table_of
+from stud_cli.output import FINE, FOUND, JsonFlag, console, could_not_run, last_line, notes, table_of
 from stud_cli.people import People
 from stud_cli.stack import Stack, StackError
 from stud_cli.verdicts import read_verdicts
@@ -75,18 +75,20 @@ async def _demo(directory: Path, plans: list[TablePlan], quiet: bool) -> int:
     if not quiet:
         _show_end(tables, found, ledgers, directory)
     expected = sum(plan.hands for plan in plans)
+    hands = sum(table.hands_played for table in tables)
     if quiet:
         last_line(
             {
-                "hands": sum(table.hands_played for table in tables),
+                "hands": hands,
                 "verified": verified,
                 "disputed": found.disputed,
                 "ledger_sum": found.ledger_sum,
                 "seconds": round(time.monotonic() - began, 1),
-                "problems": found.problems,
             }
         )
-    return FINE if found.ok and verified == expected else FOUND
+        for problem in found.problems:
+            notes.print(f"[red]problem[/red] {problem}")
+    return FINE if found.ok and verified == hands == expected else FOUND
 
 
 async def _play(tables: list[DemoTable], stack: Stack, quiet: bool) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from stud_cli.handscript import Course, Move
+from stud_cli.handscript import Course, Move, StreetFacts
 from stud_core.pots import Pot, allot_rake, build_pots, called_money, split, uncalled
 from stud_core.ruleset import Ruleset, TableConfig
 
@@ -92,7 +92,10 @@ def _pays(winners: Winners, nets: Sequence[int], course: Course) -> bool:
 
 
 def arithmetic(course: Course, config: TableConfig) -> list[str]:
-    """Say where amounts, the uncalled return and the awards do not fit each other; needs no cards."""
+    """Say where turns, amounts, the uncalled return and the awards do not fit each other; needs no cards.
+
+    Only who is first on a street depends on cards; everybody after him does not.
+    """
     names = course.names
     faults: list[str] = []
     left: dict[int, int] = {}
@@ -101,25 +104,77 @@ def arithmetic(course: Course, config: TableConfig) -> list[str]:
         left[seat] = stack - ante
         if course.expected.antes.get(seat, ante) != ante:
             faults.append(f"{names[seat]} posted {course.expected.antes[seat]}, wanted {ante}")
-    bets: dict[int, int] = {}
-    street = price = 0
-    for number, move in enumerate(course.expected.moves, 1):
-        if move.street != street:
-            street, price, bets = move.street, 0, {}
-        bet = bets.get(move.seat, 0)
-        wanted = _wanted(move, bet, price, bet + left[move.seat], config)
-        if wanted:
-            faults.append(f"action {number}, street {street}: {names[move.seat]} {move}, wanted {wanted}")
-        left[move.seat] -= move.amount
-        bets[move.seat] = move.to
-        price = max(price, config.bring_in if move.verb == "bring_in" else 0, move.to)
-    seat, amount = uncalled([bets.get(s, 0) for s in range(9)], [s in course.live for s in range(9)])
+    street = _Street(course.streets[0], left)
+    for facts in course.streets:
+        street = _Street(facts, left)
+        for move in [move for move in course.expected.moves if move.street == facts.street]:
+            turn, wanted = street.turn(), street.wanted(move, config)
+            if turn not in {0, move.seat}:
+                faults.append(f"street {facts.street}: {names[turn]} has to act, recorded {names[move.seat]} {move}")
+            if wanted:
+                faults.append(f"street {facts.street}: {names[move.seat]} {move}, wanted {wanted}")
+            street.take(move, config)
+        if street.price and street.turn() and len(street.live) > 1:
+            faults.append(f"street {facts.street} ends where {names[street.turn()]} has to act")
+    bets = [street.bets.get(seat, 0) for seat in range(9)]
+    seat, amount = uncalled(bets, [seat in course.live for seat in range(9)])
     if course.expected.uncalled != ({seat: amount} if amount else {}):
         wanted = f"{amount} to {names[seat]}" if amount else "none"
         faults.append(f"uncalled: wanted {wanted}, recorded {by_name(course, course.expected.uncalled) or 'none'}")
     if not explainable(course, config.ruleset):
         faults.append(unpaid(course))
     return faults
+
+
+class _Street:
+    """One betting round as far as it can be followed without cards; ``left`` (chips by seat) is kept up to date."""
+
+    def __init__(self, facts: StreetFacts, left: dict[int, int]) -> None:
+        self.live = list(facts.dealt)
+        self.left = left
+        self.bets: dict[int, int] = {}
+        self.acted: set[int] = set()
+        self.price = 0
+        self.last = 0
+
+    def turn(self) -> int:
+        """Seat of the next to act, 0 before the first one and after the last."""
+        if not self.last:
+            return 0
+        able = [seat for seat in self.live if self.left[seat]]
+        later = sorted(able, key=lambda seat: (seat <= self.last, seat))
+        for seat in later:
+            if self.bets.get(seat, 0) < self.price or (seat not in self.acted and len(able) > 1):
+                return seat
+        return 0
+
+    def wanted(self, move: Move, config: TableConfig) -> str:
+        """What an action should have come to, nothing if it is possible."""
+        bet = self.bets.get(move.seat, 0)
+        reach = bet + self.left[move.seat]
+        if move.seat not in self.live:
+            return "nothing of somebody who has folded"
+        match move.verb:
+            case "fold" | "check":
+                return "" if move.amount == 0 else "no chips"
+            case "bring_in":
+                post = min(config.bring_in, reach)
+                return "" if move.to == post else f"to {post}"
+            case "call":
+                due = min(self.price, reach)
+                return "" if bet < move.to == due else f"to {due}"
+            case _:
+                return "" if self.price < move.to <= reach else f"more than {self.price} and at most {reach}"
+
+    def take(self, move: Move, config: TableConfig) -> None:
+        """Follow the action, right or wrong."""
+        self.left[move.seat] -= move.amount
+        self.bets[move.seat] = move.to
+        self.acted.add(move.seat)
+        self.price = max(self.price, config.bring_in if move.verb == "bring_in" else 0, move.to)
+        self.last = move.seat
+        if move.verb == "fold" and move.seat in self.live:
+            self.live.remove(move.seat)
 
 
 def unpaid(course: Course) -> str:
@@ -130,18 +185,3 @@ def unpaid(course: Course) -> str:
 def by_name(course: Course, amounts: dict[int, int]) -> str:
     """Amounts for people: ``"P1 300, P4 20"``."""
     return ", ".join(f"{course.names[seat]} {amount}" for seat, amount in sorted(amounts.items()))
-
-
-def _wanted(move: Move, bet: int, price: int, reach: int, config: TableConfig) -> str:
-    """What an action should have come to, nothing if it is possible. ``reach`` is all the player has, and his bet."""
-    match move.verb:
-        case "fold" | "check":
-            return "" if move.amount == 0 else "no chips"
-        case "bring_in":
-            post = min(config.bring_in, reach)
-            return "" if move.to == post else f"to {post}"
-        case "call":
-            due = min(price, reach)
-            return "" if bet < move.to == due else f"to {due}"
-        case _:
-            return "" if price < move.to <= reach else f"more than {price} and at most {reach}"

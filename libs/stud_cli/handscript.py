@@ -71,6 +71,7 @@ class StreetFacts(msgspec.Struct, frozen=True):
     """Who was dealt a card on a street, which of them had no chips left, and who acted first (None nobody).
 
     ``common``: the river is one card for all. ``high_wager``: fourth street saw a wager that takes an open pair.
+    ``declined``: on third street the first to act folded, which only he may who sits behind an all-in low card.
     """
 
     street: int
@@ -79,6 +80,7 @@ class StreetFacts(msgspec.Struct, frozen=True):
     first: int | None
     common: bool = False
     high_wager: bool = False
+    declined: bool = False
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -224,6 +226,7 @@ class _Reader:
         self.streets[-1] = msgspec.structs.replace(
             facts,
             first=facts.first or seat,
+            declined=facts.declined or (facts.first is None and facts.street == 3 and isinstance(action, Fold)),
             high_wager=facts.high_wager or (facts.street == 4 and to - price > self.hand.small_bet),
         )
         if action.to is not None and action.to != to:

@@ -21,7 +21,7 @@ import msgspec
 
 from stud_cli.handpots import Winners, pots_of, results, shares
 from stud_cli.handscript import Course, StreetFacts
-from stud_core.betting import first_to_act
+from stud_core.betting import first_to_act, low_card
 from stud_core.cards import DECK_SIZE, rank_of
 from stud_core.ranks import rank_best
 from stud_core.ruleset import OddUnits, Ruleset
@@ -224,6 +224,8 @@ class _Drawing:
         hand.live = [seat in facts.dealt for seat in range(9)]
         hand.all_in = [seat in facts.all_in for seat in range(9)]
         hand.community = self.community if facts.common else None
+        if facts.declined and low_card(hand) not in facts.all_in:
+            return False
         return first_to_act(hand, self.rules) == facts.first
 
     # --- down cards: players who contradict the result draw again

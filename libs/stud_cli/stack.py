@@ -17,15 +17,21 @@ from typing import Self
 
 import msgspec
 
+from stud_eventlog.errors import EventLogError
 from stud_eventlog.redis_streams import RedisEventLog
-from stud_service.embedded import EmbeddedServer, free_port
+from stud_service.embedded import EmbeddedServer, EmbeddedServerError, free_port
 from stud_service.healthcheck import check
 from stud_service.keyring import ensure_dev_keys
 
 SERVICES = ("wallet", "dealer", "rules", "table")
 """Start order: who answers questions comes before who asks them."""
 
-DEFAULT_PORTS = {"redis": 7100, "table": 7101, "dealer": 7102, "rules": 7103, "wallet": 7104}
+FIRST_PORT = 7100
+"""The log's server; the services follow, see PORTS."""
+
+PORTS = ("redis", "table", "dealer", "rules", "wallet")
+"""Who listens on the first port, the next one, and so on."""
+
 READY_WITHIN_S = 40.0
 STOP_WITHIN_S = 10.0
 INITIALISED = "initialised"
@@ -56,16 +62,18 @@ class Stack:
         self,
         data_dir: Path,
         *,
-        fixed_ports: bool = False,
+        first_port: int = 0,
         allow_stacked_decks: bool = False,
         environ: Mapping[str, str] | None = None,
         report: Report = lambda _: None,
     ) -> None:
+        """``first_port``: five in a row are used, as PORTS says; 0 = whatever is free."""
+        ports = {name: first_port + number if first_port else free_port() for number, name in enumerate(PORTS)}
         self.data_dir = data_dir
         self.keys_dir = data_dir / "keys"
         self.report = report
-        self.server = EmbeddedServer(data_dir / "redis", port=DEFAULT_PORTS["redis"] if fixed_ports else 0)
-        self.ports = {name: DEFAULT_PORTS[name] if fixed_ports else free_port() for name in SERVICES}
+        self.server = EmbeddedServer(data_dir / "redis", port=first_port)
+        self.ports = {name: ports[name] for name in SERVICES}
         self.processes: dict[str, asyncio.subprocess.Process] = {}
         self._allow_stacked = allow_stacked_decks
         self._environ = dict(environ or {})
@@ -97,9 +105,12 @@ class Stack:
         self.data_dir.mkdir(parents=True, exist_ok=True)
         (self.data_dir / "logs").mkdir(exist_ok=True)
         ensure_dev_keys(self.keys_dir)
-        await self.server.start()
-        self.report(f"log      {self.redis_url}")
-        await self._initialise()
+        try:
+            await self.server.start()
+            self.report(f"log      {self.redis_url}")
+            await self._initialise()
+        except (EmbeddedServerError, EventLogError) as error:
+            raise StackError(f"the log's server: {error}") from error
         for name in SERVICES:
             await self.start_service(name)
             self.report(f"{name:<8} {self.endpoints[name]}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import signal
 from pathlib import Path
 from typing import Annotated
@@ -11,8 +10,8 @@ from typing import Annotated
 import typer
 
 from stud_cli.offline import RUNNING
-from stud_cli.output import JsonFlag, console, could_not_run, last_line
-from stud_cli.stack import Stack, StackError, read_running, write_running
+from stud_cli.output import JsonFlag, console, could_not_run, last_line, notes
+from stud_cli.stack import FIRST_PORT, Stack, StackError, read_running, write_running
 
 
 def up(
@@ -22,6 +21,10 @@ def up(
     allow_stacked_decks: Annotated[
         bool, typer.Option(help="Let operators stack decks at XTS tables (rehearsals).")
     ] = False,
+    port: Annotated[
+        int,
+        typer.Option(help="First of five ports in a row: server, table, dealer, rules, wallet.", min=1024, max=65531),
+    ] = FIRST_PORT,
     json_output: JsonFlag = False,
 ) -> None:
     """Start the log's server and the four services, watch them, stop them in order on Ctrl-C.
@@ -31,38 +34,33 @@ def up(
     running = read_running(RUNNING)
     if running is not None:
         could_not_run(f"already up (process {running.pid}): stop it first, or use its endpoints in {RUNNING}")
-    code = asyncio.run(_up(data, allow_stacked_decks, json_output))
-    raise typer.Exit(code)
+    out = notes if json_output else console
+    stack = Stack(data, first_port=port, allow_stacked_decks=allow_stacked_decks, report=out.print)
+    try:
+        asyncio.run(_up(stack, json_output))
+    except StackError as error:
+        could_not_run(str(error))
 
 
-async def _up(data: Path, allow_stacked: bool, json_output: bool) -> int:
-    def say(text: str) -> None:
-        if not json_output:
-            console.print(text)
-
-    stack = Stack(data, fixed_ports=True, allow_stacked_decks=allow_stacked, report=say)
+async def _up(stack: Stack, json_output: bool) -> None:
+    paths = {RUNNING, stack.data_dir / "stud.json"}
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     try:
         await stack.start()
-        for path in {RUNNING, data / "stud.json"}:
+        for path in paths:
             write_running(path, stack.running())
-        say(f"ready    {RUNNING} names the endpoints; Ctrl-C stops")
+        stack.report(f"ready    {RUNNING} names the endpoints; Ctrl-C stops")
         if json_output:
             last_line({"ready": True, "endpoints": stack.endpoints, "redis_url": stack.redis_url})
         watcher = asyncio.create_task(stack.watch())
         await stop.wait()
         watcher.cancel()
         await asyncio.gather(watcher, return_exceptions=True)
-    except StackError as error:
-        console.print(f"[red]error[/red] {error}")
-        return 2
     finally:
-        say("stopping")
+        stack.report("stopping")
         await stack.stop()
-        for path in {RUNNING, data / "stud.json"}:
-            with contextlib.suppress(FileNotFoundError):
-                path.unlink()
-    return 0
+        for path in paths:
+            path.unlink(missing_ok=True)

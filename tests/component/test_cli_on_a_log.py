@@ -61,7 +61,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with running_server(folder / "redis") as server:
         asyncio.run(write(server.url, HISTORY))
     ensure_dev_keys(folder / "keys")
-    (folder / "keys" / "seeds" / "referee.key").write_bytes(bytes(HISTORY.referee_key))
+    (folder / "keys" / "referee.key").write_bytes(HISTORY.referee_key)
     return folder
 
 
@@ -189,8 +189,7 @@ def test_events_are_listed_and_boxes_stay_closed(url: str):
     assert f"{at} CardsDealt hand_no=1 deal_no=1" in shown.stdout
     assert "'sealed': '<17 bytes>'" in shown.stdout
     assert "TableOpened config={" in shown.stdout
-    assert '"view"' not in shown.stdout
-    assert "TableOpened" not in run("replay", T, "--events", "--json").stdout.splitlines()[-1][:20]
+    assert len(run("replay", T, "--events", "--json").stdout.splitlines()) == 1
 
 
 def test_a_version_or_table_that_is_not_there_cannot_be_shown(url: str):

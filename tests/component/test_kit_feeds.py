@@ -16,7 +16,7 @@ from stud_eventlog.redis_streams import RedisEventLog
 from stud_service.embedded import EmbeddedServer
 from stud_service.feeds import FeedReader, Poison
 from tests.support.echo import SERVICE, Echo, count, deck_of, feed_of, parse, reader_for
-from tests.support.kit import until
+from tests.support.kit import logged, until
 from tests.support.valkey import command, fresh_server, session_server, valkey_server
 
 __all__ = ["fresh_server", "session_server", "valkey_server"]
@@ -24,6 +24,12 @@ __all__ = ["fresh_server", "session_server", "valkey_server"]
 ROOT = Path(__file__).parents[2]
 TABLES = ["t-1", "t-2", "t-3"]
 SHARD = keys.shard_of("t-1")
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_a_service_does():
+    with logged("dealer"):
+        yield
 
 
 @asynccontextmanager

@@ -81,8 +81,18 @@ async def tables():
 
 @pytest.fixture
 async def house(tables):
-    async with serving(tables, call_timeout_s=0.3) as running:
+    async with serving(tables) as running:
         yield running
+
+
+@pytest.fixture
+async def hasty(tables):
+    """A connection to a server that gives calls without a deadline 0.2 s."""
+    async with (
+        serving(tables, call_timeout_s=0.2) as running,
+        grpc.aio.insecure_channel(running.address) as connection,
+    ):
+        yield connection
 
 
 @pytest.fixture
@@ -281,8 +291,8 @@ async def test_health_needs_no_token_and_no_open_gate():
 # Deadlines
 
 
-async def test_a_call_without_a_deadline_gets_one(channel, tables):
-    code, _, info = await refusal(get(channel, "slow"))
+async def test_a_call_without_a_deadline_gets_one(hasty, tables):
+    code, _, info = await refusal(get(hasty, "slow"))
     assert (code, info.reason) == ("DEADLINE_EXCEEDED", "CALL_DEADLINE")
     assert tables.cancelled.is_set()
 
@@ -294,8 +304,8 @@ async def test_a_client_s_own_deadline_cancels_the_handler(channel, tables):
     await asyncio.wait_for(tables.cancelled.wait(), 5)
 
 
-async def test_streams_have_no_deadline_and_end_when_the_client_cancels(channel, tables):
-    call = rpc.TableServiceStub(channel).Watch(pb.WatchRequest(subscribe=pb.Subscribe(table="open")), metadata=bearer())
+async def test_streams_have_no_deadline_and_end_when_the_client_cancels(hasty, tables):
+    call = rpc.TableServiceStub(hasty).Watch(pb.WatchRequest(subscribe=pb.Subscribe(table="open")), metadata=bearer())
     for _ in range(3):
         await call.read()
     await asyncio.sleep(0.5)  # beyond the deadline of unary calls

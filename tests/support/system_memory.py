@@ -11,9 +11,9 @@ import asyncio
 import functools
 import selectors
 from bisect import bisect_right
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from dealer_service.app import DealerApp
 from rules_service.app import RulesApp
@@ -44,7 +44,7 @@ class Stuck(AssertionError):
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """A loop whose time is made up: it stands still while there is work and jumps to the next timer when there is none."""
+    """A loop whose time is made up: still while there is work, it jumps to the next timer when there is none."""
 
     def __init__(self) -> None:
         selector = selectors.SelectSelector()
@@ -112,7 +112,7 @@ class MemorySystem:
         self.factories: dict[str, Callable[[Kit], Any]] = dict(APPS)
         ensure_dev_keys(self.keys_dir)
 
-    async def __aenter__(self) -> MemorySystem:
+    async def __aenter__(self) -> Self:
         for name in self.names:
             await self.start(name)
         return self
@@ -176,11 +176,3 @@ class MemorySystem:
 
     def service(self, name: str) -> Any:
         return self.apps[name]
-
-
-def with_fields(request: Any, **fields: Mapping[str, Any]) -> Any:
-    """A copy of a message with other fields."""
-    copy = type(request)()
-    copy.CopyFrom(request)
-    copy.MergeFrom(type(request)(**fields))
-    return copy

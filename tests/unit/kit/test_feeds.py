@@ -17,7 +17,7 @@ from stud_service.patience import Poison
 from stud_service.refusals import Refused
 from stud_wire.codec import UnknownEventError
 from tests.support.echo import SERVICE, Echo, count, feed_of, key, parse, reader_for
-from tests.support.kit import until
+from tests.support.kit import logged, until
 
 # Two tables of one shard, so that they share a feed, and one of another.
 T1 = "t-1"
@@ -29,8 +29,11 @@ SHARD = keys.shard_of(T1)
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch):
+    """Waits less, and logs as a service does: drawing tracebacks for people takes seconds on a busy machine."""
     monkeypatch.setattr(parking, "LOOK_EVERY_S", 0.02)
     monkeypatch.setattr(feeds_module, "STALL_RETRY_S", 0.05)
+    with logged("dealer"):
+        yield
 
 
 @pytest.fixture

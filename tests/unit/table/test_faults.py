@@ -18,6 +18,7 @@ from stud_service.feeds import Poison
 from stud_service.refusals import Refused
 from stud_wire.commits import Meta, encode_commit
 from table_service import actor as actor_module
+from table_service import commits
 from table_service.commits import NotConserved
 from table_service.hub import Viewer
 from table_service.updates import parse
@@ -74,7 +75,7 @@ async def test_what_would_make_chips_is_not_written_and_the_table_pauses(tmp_pat
         await game.begin()
         ada = await game.until_turn()
         head, state = game.actor.head, game.table
-        real = actor_module.prepare
+        real = commits.prepare
 
         def forged(before: Any, command: Any, *rest: Any) -> Any:
             if isinstance(command, Act):
@@ -158,7 +159,7 @@ async def test_a_table_that_somebody_keeps_writing_to_gives_up_and_says_so(tmp_p
         class Rival(FailingLog):
             async def append(self, append: Append) -> Head:
                 await somebody_else_writes(game, ev.SatOut(1, 1, ev.OutReason.REQUESTED), ev.SatIn(1, 1))
-                return await log.append(append)  # type: ignore[no-any-return]
+                return await log.append(append)
 
         system.kits["table"].log = Rival(log)
         assert (await refusal(game.send("ada", pb.SitOutRequest()))).reason == "LOG_UNAVAILABLE"
@@ -188,7 +189,7 @@ async def test_while_an_append_has_no_answer_the_table_takes_no_other_decision(t
         system.store.start()
         first = await retry
         assert first.version == head.version + 1
-        await game.until(lambda t: t.of("bea") is not None and t.of("bea").sitting_out)
+        await game.until(lambda t: any(s.account == "bea" and s.sitting_out for s in t.sittings.values()))
         rows = system.store.data.logs[game.actor.stream]
         mine = [c.version for c, _ in rows if b"the-one" in c.body]
         assert mine == [first.version]
@@ -252,7 +253,8 @@ async def test_a_log_older_than_what_was_acknowledged_stops_the_table_and_no_oth
         rows = system.store.data.logs[game.actor.stream]
         lost = rows[-1:]
         rows[-1:] = []
-        system.kits["table"].log._writer.acknowledged._held.clear()  # the bytes are not held any more
+        log: Any = system.kits["table"].log
+        log._writer.acknowledged._held.clear()  # the bytes are not held any more
         assert (await refusal(game.act())).reason == "LOG_BEHIND"
         assert (await refusal(game.operate(pb.PauseTableRequest(reason="what is this")))).reason == "LOG_BEHIND"
         assert not game.actor._timer.is_set
@@ -278,7 +280,7 @@ async def test_an_unexpected_fault_tells_an_incident_and_nothing_else_and_the_ta
         game = Game(system)
         await game.begin()
         await game.until_turn()
-        head, real = game.actor.head, actor_module.prepare
+        head, real = game.actor.head, commits.prepare
 
         def broken(before: Any, command: Any, *rest: Any) -> Any:
             if isinstance(command, Act):
@@ -301,7 +303,7 @@ async def test_a_fault_at_one_table_parks_its_line_and_the_others_play_on(tmp_pa
     async with MemorySystem(tmp_path) as system:
         bad, good = Game(system, "t-1"), Game(system, "t-2")
         await good.open()
-        real = actor_module.prepare
+        real = commits.prepare
 
         def broken(before: Any, command: Any, *rest: Any) -> Any:
             if type(command).__name__ == "RecordCards" and before.rules.table_id == "t-1":
@@ -325,7 +327,7 @@ async def test_a_fault_at_one_table_parks_its_line_and_the_others_play_on(tmp_pa
 async def test_a_hand_that_cannot_start_is_tried_again_a_little_later(tmp_path, monkeypatch):
     async with MemorySystem(tmp_path) as system:
         game = Game(system)
-        real, tried = actor_module.prepare, []
+        real, tried = commits.prepare, []
 
         def broken(before: Any, command: Any, *rest: Any) -> Any:
             if isinstance(command, StartHand):

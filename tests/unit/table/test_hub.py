@@ -28,7 +28,12 @@ def test_a_private_part_is_made_once_for_all_streams_of_its_owner():
     hub, asked = Hub(), []
     for _ in range(3):
         hub.add(Viewer("ada"))
-    hub.publish(1, b"h", b"public", lambda account: bytes(asked.append(account) or b"+A"))
+
+    def private(account: str) -> bytes:
+        asked.append(account)
+        return b"+A"
+
+    hub.publish(1, b"h", b"public", private)
     assert asked == ["ada"]
 
 

@@ -1,4 +1,4 @@
-"""Facts of dealer, referee and wallet as they reach a table: which command each becomes, and what a second time does."""
+"""Facts of dealer, referee and wallet as they reach a table: which command each becomes, and that twice is once."""
 
 import asyncio
 from typing import Any

@@ -50,8 +50,7 @@ async def test_a_box_of_another_seat_hand_or_table_does_not_open(tmp_path):
         key = hand_key(master, table.commitment)
         for place in (("t-2", 1, 1), ("t-1", 2, 1), ("t-1", 1, 2)):
             box = DownCard(1, 0, seal_down(key, *place, 0, 51))
-            down = [() for _ in range(9)]
-            down[1] = (box,)
+            down: list[tuple[DownCard, ...]] = [(box,) if seat == 1 else () for seat in range(9)]
             hand = msgspec.structs.replace(table.running, down=down)
             with pytest.raises(BrokenBox) as fault:
                 Vault("t-1", master).seat_cards(msgspec.structs.replace(table, hand=hand), 1)

@@ -5,11 +5,12 @@ from typing import Any
 
 from stud.common.v1 import seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
+from stud_core.events import Verb
 from stud_core.state import Phase
 from table_service import updates, views
 from table_service.hub import Viewer
 from table_service.updates import parse
-from tests.support.playing_memory import STAY, Game
+from tests.support.playing_memory import Game
 from tests.support.system_memory import MemorySystem, simulated
 
 
@@ -156,9 +157,10 @@ async def test_prompts_are_asked_of_who_must_answer(tmp_path):
         assert not (await get(game, "eve")).mine.prompts
         for name in ("ada", "bea"):
             await game.send(name, pb.PostAnteRequest(prompt_id=prompt.prompt_id))
-        while not (game.table.hand is not None and game.hand.phase is Phase.SHOW_PROMPTS):
-            await game.act(dict.fromkeys(STAY, 0) | {game.hand.options[0].verb: 1})  # folds, or brings it in
-            await game.until(lambda t: t.hand is not None and (t.hand.turn_seat or t.hand.prompts))
+        await game.until(lambda t: t.hand is not None and t.hand.turn_seat)
+        await game.act({Verb.BRING_IN: 1})
+        await game.act({Verb.FOLD: 1})
+        assert game.hand.phase is Phase.SHOW_PROMPTS
         winner = game.table.at(game.hand.prompts[0].seat).account
         his = await get(game, winner)
         assert [p.kind for p in his.mine.prompts] == [seat_pb2.PROMPT_KIND_UNCALLED_WINNER]

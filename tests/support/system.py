@@ -1,0 +1,167 @@
+"""The whole system as processes, for tests that play at it, break it and look into its log.
+
+One `Live` serves all tests of a module (`STACK` in the module says what is special about it); each test opens tables of
+its own. Tests that share one run on one worker: `SHARED` marks them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from stud_cli.audit import audit_log
+from stud_cli.people import People
+from stud_cli.stack import SERVICES, Stack
+from stud_cli.verdicts import read_verdicts
+from stud_cli.verify import Verification, verify_table
+from stud_eventlog import keys
+from stud_eventlog.redis_streams import RedisEventLog
+from stud_eventlog.types import Head
+from stud_service.embedded import EmbeddedServer
+from stud_service.keyring import KeyRing
+from stud_wire.commits import DecodedCommit, decode_commit
+from tests.support.valkey import ENVIRON
+
+PATIENCE_S = 60.0
+"""For whatever comes about some time: two workers and five processes each share two cores."""
+
+
+def shared(name: str) -> list[pytest.MarkDecorator]:
+    """Marks of a module whose tests share one `Live`: one event loop, one worker."""
+    return [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group(name), pytest.mark.timeout(180)]
+
+
+class LiveStack(Stack):
+    """A stack whose services start together, and any of which may be another module or have an environment of its own."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        modules: Mapping[str, str] | None = None,
+        only: Mapping[str, Mapping[str, str]] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(data_dir, **options)
+        self.server = EmbeddedServer(data_dir / "redis", environ=ENVIRON)  # never one that somebody else uses
+        self.modules = dict(modules or {})
+        self.only = {name: dict(environ) for name, environ in (only or {}).items()}
+
+    def _environment(self, name: str) -> dict[str, str]:
+        return {**super()._environment(name), **self.only.get(name, {})}
+
+    async def start(self) -> None:
+        self.launch_folders()
+        await self.server.start()
+        await self._initialise()
+        await asyncio.gather(*(self.start_service(name) for name in SERVICES))
+
+    def launch_folders(self) -> None:
+        from stud_service.keyring import ensure_dev_keys
+
+        (self.data_dir / "logs").mkdir(parents=True, exist_ok=True)
+        ensure_dev_keys(self.keys_dir)
+
+    async def start_service(self, name: str) -> None:
+        with self.log_path(name).open("ab") as sink:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", self.modules.get(name, f"{name}_service")),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=sink,
+                stderr=sink,
+                env={**self._environment(name), "PYTHONPATH": os.pathsep.join(sys.path)},
+                start_new_session=True,
+            )
+        self.processes[name] = process
+        await self._wait_healthy(name, process)
+
+    async def restart_service(self, name: str) -> None:
+        await self.kill_service(name)
+        await self.start_service(name)
+
+
+class Live:
+    """A running stack, its people, and a log of the tests' own."""
+
+    def __init__(self, stack: LiveStack) -> None:
+        self.stack = stack
+        self.people = People(stack.endpoints, stack.keys_dir)
+        self.log: RedisEventLog = None  # type: ignore[assignment]  # connected in `open`
+        self._numbers = itertools.count(1)
+
+    async def open(self) -> None:
+        self.log = await RedisEventLog.connect(self.stack.redis_url)
+
+    async def close(self) -> None:
+        await self.people.close()
+        await self.log.close()
+
+    def new_id(self, prefix: str) -> str:
+        """A table id that was not used before."""
+        return f"{prefix}-{next(self._numbers)}"
+
+    # Looking into the log
+
+    async def commits(self, table: str, after: int = 0) -> list[tuple[int, DecodedCommit]]:
+        """A table's commits; raises ChainBroken."""
+        stream = keys.table_log(keys.shard_of(table), table)
+        return [(stored.version, decode_commit(stored.body)) async for stored in self.log.read_all(stream, after)]
+
+    async def events(self, table: str, kind: type | tuple[type, ...], after: int = 0) -> list[Any]:
+        return [e for _, commit in await self.commits(table, after) for e in commit.events if isinstance(e, kind)]
+
+    async def head(self, table: str) -> Head:
+        return await self.log.head(keys.table_log(keys.shard_of(table), table))
+
+    async def check(self, table: str, *, accounts: Mapping[str, int] | None = None) -> None:
+        """Chains, decks, verdicts, ledger: all of it must agree, and each account have its deposit and its results."""
+        found, ledgers = await audit_log(self.log)
+        verdicts = await read_verdicts(self.log)
+        key = KeyRing.load(self.stack.keys_dir, "referee").key("referee")
+        verified = Verification()
+        await verify_table(self.log, table, verdicts, key, verified)
+        assert verified.problems == []
+        assert (found.problems, found.ledger_sum, found.unsettled) == ([], 0, 0)
+        balances = dict(next(ledger for ledger in ledgers if ledger.currency == "EUR").players())
+        expected = dict(accounts or {})
+        for verdict in verdicts.final[table].values():
+            for posting in verdict.postings:
+                expected[posting.account] += posting.delta
+        assert {account: balances[account] for account in expected} == expected
+
+    def service_log(self, *names: str) -> str:
+        return "\n".join(self.stack.log_path(name).read_text() for name in names or SERVICES)
+
+
+async def until(what: Callable[[], Awaitable[Any]], why: str, within_s: float = PATIENCE_S) -> Any:
+    """Asks until the answer is true, for what tells nobody when it changes."""
+    try:
+        async with asyncio.timeout(within_s):
+            while not (answer := await what()):
+                await asyncio.sleep(0.02)
+            return answer
+    except TimeoutError:
+        raise AssertionError(f"it did not come about: {why}") from None
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def live(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Live]:
+    """The system, for all tests of a module."""
+    options = getattr(request.module, "STACK", {})
+    async with LiveStack(tmp_path_factory.mktemp("live"), **options) as stack:
+        running = Live(stack)
+        await running.open()
+        yield running
+        await running.close()
+
+
+def names_of(items: Sequence[Any]) -> list[str]:
+    return [type(item).__name__ for item in items]
