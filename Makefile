@@ -85,7 +85,7 @@ check: $(STAMP) ## everything that can be said without running the code
 	@echo "== lint"
 	@$(BIN)/ruff check --output-format concise $(CODE)
 	@echo "== types"
-	@$(BIN)/mypy $(CODE)
+	@$(BIN)/mypy libs services tools benches
 	@echo "== imports"
 	@$(BIN)/lint-imports --no-logo
 	@echo "== contract"

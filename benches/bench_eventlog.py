@@ -7,8 +7,6 @@ Every stream has one append in flight, as a table has. Starts a server of its ow
 client and the server share the machine. Figures go to docs/capacity.md by hand.
 """
 
-
-
 import argparse
 import asyncio
 import os

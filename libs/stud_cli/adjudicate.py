@@ -49,7 +49,7 @@ PATIENCE_S: Final = 2.0  # a progress bar appears when it takes longer
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """``why`` is empty for a match. ``note`` says what could not be checked. ``script`` is what was played, if anything."""
+    """``why`` is empty for a match. ``note`` says what could not be checked. ``script`` is what was played, if anything."""  # noqa: E501
 
     hand_id: str
     why: str
@@ -121,7 +121,7 @@ def _judge_script(script: Script, cards: Cards) -> Verdict:
         readings += run.other_readings()
         if not readings:
             break
-    assert first is not None
+    assert first is not None  # noqa: S101
     return first
 
 
@@ -221,7 +221,7 @@ class _Run:
         verb, size = (options[0].verb, options[0].size) if options else (literal_verb(move, hand.options), move.size)
         act = cmd.Act(_account(move.seat), hand.turn_id, verb, move.to, size)
         taken = next(event for event in self._send(act, f"{where}: {names[move.seat]} {move}: ") if _is_action(event))
-        assert isinstance(taken, ev.ActionTaken)
+        assert isinstance(taken, ev.ActionTaken)  # noqa: S101
         self.moves.append(
             msgspec.structs.replace(move, amount=taken.amount, to=taken.to, all_in=taken.all_in, size=taken.size)
         )

@@ -261,7 +261,7 @@ def _course_problems(hand: RecordedHand) -> Iterator[str]:
     street = 3
     for event in hand.events:
         if isinstance(event, Deal) and (len(event.down), len(event.up)) != (2, 1):
-            yield f"{event.player} is dealt {len(event.down)} down and {len(event.up)} up, wanted 2 and 1 ('??' if hidden)"
+            yield f"{event.player} is dealt {len(event.down)} down and {len(event.up)} up, wanted 2 and 1 ('??' if hidden)"  # noqa: E501
         elif isinstance(event, Fold):
             folded.add(event.player)
         elif isinstance(event, Street):

@@ -59,7 +59,7 @@ def shares(course: Course, rules: Ruleset, winners: Winners, hands: dict[int, li
     total: dict[int, int] = {}
     high = [max(hands.get(seat, [0])) for seat in range(9)]
     for net, won in zip(net_pots(course, rules), winners, strict=True):
-        parts = split(net, sorted(won), course.streets[0].dealt, rules.odd_units, high)
+        parts = split(net, sorted(won), course.streets[0].dealt, rules.odd_units, high)  # type: ignore[arg-type]
         for seat, amount in parts.items():
             total[seat] = total.get(seat, 0) + amount
     return {seat: amount for seat, amount in total.items() if amount}

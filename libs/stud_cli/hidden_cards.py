@@ -68,7 +68,7 @@ def draw(course: Course, rules: Ruleset, rng: Random, evaluations: int = EVALUAT
             best = drawing.cards(fits_actors=actors, fits_awards=awards)
         if awards or (actors and not targets) or budget.spent:
             break
-    assert best is not None
+    assert best is not None  # noqa: S101
     return msgspec.structs.replace(best, contradicted=contested and not targets)
 
 
@@ -139,7 +139,7 @@ class _Drawing:
         self.community = course.community
         self.forced = {seat: list(course.forced.get(seat, ())) for seat in course.stacks}
         self.shown = {card for cards in self.forced.values() for card in cards}
-        seen = {card for cards in (*self.down.values(), *self.up.values(), *self.forced.values()) for card in cards}
+        seen = {card for cards in (*self.down.values(), *self.up.values(), *self.forced.values()) for card in cards}  # type: ignore[attr-defined]
         self.unseen = [card for card in range(DECK_SIZE) if card not in seen and card != self.community]
         rng.shuffle(self.unseen)
         if course.common and self.community is None:
@@ -191,7 +191,7 @@ class _Drawing:
     def _change(self, seat: int, at: int, hidden: list[tuple[int, int]]) -> None:
         """Put another card there: one nobody has, one the player showed, or that of another hidden place."""
         card = self.up[seat][at]
-        assert card is not None
+        assert card is not None  # noqa: S101
         mine = self.course.forced.get(seat, ())
         other_seat, other_at = self.rng.choice(hidden)
         other = self.up[other_seat][other_at]
@@ -277,7 +277,7 @@ class _Drawing:
                 best = (faults, cards, rank)
                 if not faults:
                     break
-        assert best is not None
+        assert best is not None  # noqa: S101
         return list(best[1]), best[2]
 
     def _keep(self, drawn: dict[int, list[int]], free: list[int]) -> None:

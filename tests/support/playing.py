@@ -1,4 +1,4 @@
-"""Players at a table of a `Live` system: each follows his own stream, and what they send is told to be durable or not."""
+"""Players at a table of a `Live` system: each follows his own stream, and what they send is told to be durable or not."""  # noqa: E501
 
 from __future__ import annotations
 
@@ -85,7 +85,12 @@ class Player(Follower):
 
     def request(self, mine: pb.PrivateView, option: seat_pb2.Option, request_id: str) -> pb.ActRequest:
         return pb.ActRequest(
-            table=self.table, turn_id=mine.turn_id, verb=option.verb, to=option.to, size=option.size, request_id=request_id
+            table=self.table,
+            turn_id=mine.turn_id,
+            verb=option.verb,
+            to=option.to,
+            size=option.size,
+            request_id=request_id,
         )
 
     async def act(self, option: seat_pb2.Option, mine: pb.PrivateView, request_id: str = "") -> int:
@@ -99,7 +104,9 @@ class Player(Follower):
 
     async def show(self, prompt: pb.PromptView, *, show: bool) -> None:
         request_id = f"{self.account}-show-{prompt.prompt_id}"
-        result = await self.playing.choose_show(prompt.prompt_id, show=show, request_id=request_id, timeout_s=PATIENCE_S)
+        result = await self.playing.choose_show(
+            prompt.prompt_id, show=show, request_id=request_id, timeout_s=PATIENCE_S
+        )
         self.acknowledged[request_id] = result.version
 
 
@@ -156,7 +163,9 @@ class Table:
         answer = await player.client.tables.TakeSeat(request)
         assert answer.outcome in {pb.SEAT_OUTCOME_SEATED, pb.SEAT_OUTCOME_PENDING}
         await player.__aenter__()
-        await player.until(lambda u: u.mine.sitting_no and u.view.seats[u.mine.seat - 1].status == pb.SEAT_STATUS_SEATED)
+        await player.until(
+            lambda u: u.mine.sitting_no and u.view.seats[u.mine.seat - 1].status == pb.SEAT_STATUS_SEATED
+        )
 
     async def resume(self) -> None:
         await self.live.people.operator.tables.ResumeTable(pb.ResumeTableRequest(table=self.id))

@@ -40,7 +40,7 @@ def shared(name: str) -> list[pytest.MarkDecorator]:
 
 
 class LiveStack(Stack):
-    """A stack whose services start together, and any of which may be another module or have an environment of its own."""
+    """A stack whose services start together, and any of which may be another module or have an environment of its own."""  # noqa: E501
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ async def until(what: Callable[[], Awaitable[Any]], why: str, within_s: float = 
     """Asks until the answer is true, for what tells nobody when it changes."""
     try:
         async with asyncio.timeout(within_s):
-            while not (answer := await what()):
+            while not (answer := await what()):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
             return answer
     except TimeoutError:

@@ -374,7 +374,7 @@ def deal(
 
     ``seats`` is a number of players (S1..Sn) or seat numbers; left out, everybody with an ``up`` card plays, else S1-S3.
     ``stacks`` before the ante, 10000 unless said; ``options`` are those of :class:`TableDriver`.
-    """
+    """  # noqa: E501
     if seats is None:
         named = options.get("up", {1: "", 2: "", 3: ""})
         assert isinstance(named, Mapping)

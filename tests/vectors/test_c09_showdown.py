@@ -174,7 +174,7 @@ def test_vector_126_no_card_is_turned_before_the_showdown(rules: Ruleset):
     shown = [i for i, e in enumerate(events) if isinstance(e, ev.HandShown)]
     assert shown
     assert min(shown) > river
-    assert only([e for e in events[river:]], ev.CardsDealt).street == 7
+    assert only([e for e in events[river:]], ev.CardsDealt).street == 7  # noqa: C416
     assert [a for a in events[shown[0] :] if isinstance(a, ev.ActionTaken)] == []
     assert [seat for _, seat in table.showdown()] == [2, 3, 1]
     assert table.showdown()[0] == ("shown", 2)

@@ -48,7 +48,7 @@ def version_of(stream: str, kind: type, number: int = 2) -> int:
 # ------------------------------------------------------------------- nothing wrong
 
 
-@pytest.mark.parametrize("key", [HISTORY.referee_key, None])
+@pytest.mark.parametrize("key", [HISTORY.referee_key, None], ids=lambda value: "key" if value else "no-key")
 async def test_a_sound_table_is_fine(key: Key | None):
     assert await verified(await HISTORY.log(), key) == Verification(tables=1, hands=3)
 
@@ -245,7 +245,7 @@ async def test_a_position_that_is_dealt_twice_is_found():
     assert "deck of hand 2: deal 3 shows other cards than the committed deck holds there" in whats
 
 
-@pytest.mark.parametrize("key", [HISTORY.referee_key, None])
+@pytest.mark.parametrize("key", [HISTORY.referee_key, None], ids=lambda value: "key" if value else "no-key")
 async def test_another_card_from_the_committed_deck_is_found_with_the_key_only(key: Key | None):
     """The dealer and the table tell the same lie."""
 
