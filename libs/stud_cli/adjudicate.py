@@ -20,7 +20,7 @@ from rich.progress import MofNCompleteColumn, Progress
 from rich.table import Table
 
 from stud_cli.handfile import BadHandError, BadLine, RecordedHand, read_hands
-from stud_cli.handpots import arithmetic, results, unpaid
+from stud_cli.handpots import arithmetic, unpaid
 from stud_cli.handscript import (
     Course,
     Move,
@@ -44,6 +44,7 @@ from stud_core.state import Phase
 from stud_core.state import Table as TableState
 
 MAX_READINGS: Final = 16  # ways to read wagers whose declared size is not recorded
+HOPELESS_EVALUATIONS: Final = 10_000  # hands ranked for a record that cannot match
 DRAWS: Final = 3  # where boards are hidden, since only play shows whether they serve
 PATIENCE_S: Final = 2.0  # a progress bar appears when it takes longer
 
@@ -74,13 +75,16 @@ def judge(hand: RecordedHand, rng: Random) -> Verdict:
     Who gets the odd units of a split is not recorded; the first published reading that pays what was paid is taken.
     """
     course = course_of(hand)
-    split = len(course.expected.awards) > 1
+    # Where the money alone does not add up no cards can help, and one play will say what is wrong.
+    hopeless = bool(arithmetic(course, table_config(hand)))
+    split = len(course.expected.awards) > 1 and not hopeless
+    draws = DRAWS if _boards_hidden(course) and not hopeless else 1
+    tries = HOPELESS_EVALUATIONS if hopeless else EVALUATIONS // draws
     found: list[Verdict] = []
-    draws = DRAWS if _boards_hidden(course) else 1
     for odd_units in OddUnits if split else [OddUnits.ONE_EACH_FROM_LEFT]:
         config = table_config(hand, odd_units)
         for _ in range(draws):
-            cards = draw(course, config.ruleset, rng, EVALUATIONS // draws)
+            cards = draw(course, config.ruleset, rng, tries)
             script = Script(course, config, deck_of(course, cards, rng), course.expected.moves)
             verdict = _judge_script(script, cards)
             if verdict.matched and not verdict.note:
@@ -98,31 +102,28 @@ def _boards_hidden(course: Course) -> bool:
 def _judge_script(script: Script, cards: Cards) -> Verdict:
     """Play every reading of the undeclared sizes until one matches; report the first one otherwise."""
     course = script.course
+    faults = "; ".join(arithmetic(course, script.config))
     if not cards.fits_actors:
         note = "no draw of the hidden cards brings out the recorded actors: only amounts and awards were checked"
-        return Verdict(course.hand_id, "; ".join(arithmetic(course, script.config)), note)
+        return Verdict(course.hand_id, faults, note)
     note = ""
     if not cards.fits_awards and not cards.contradicted:
         note = "no draw of the hidden cards pays the recorded winners: awards were checked as sums only"
     readings: list[tuple[int, ...]] = [()]
-    first: Verdict | None = None
-    for _ in range(MAX_READINGS):
+    found: list[Verdict] = []
+    while readings and len(found) < MAX_READINGS:
         run = _Run(script, readings.pop())
-        why = run.play(awards=cards.fits_awards)
+        why = run.play(awards=cards.fits_awards) or faults
         if not why and cards.contradicted:
             why = unpaid(course)
-            if results(course, script.config.ruleset):
-                why += ": hands that are known are better"
+            why += ": hands that are known are better"
         played = msgspec.structs.replace(script, moves=(*run.moves, *script.moves[len(run.moves) :]))
         verdict = Verdict(course.hand_id, why, note, played)
         if verdict.matched:
             return verdict
-        first = first or verdict
+        found.append(verdict)
         readings += run.other_readings()
-        if not readings:
-            break
-    assert first is not None  # noqa: S101
-    return first
+    return found[0]
 
 
 class _Run:
@@ -220,11 +221,7 @@ class _Run:
             options = [options[self.reading[position] if position < len(self.reading) else 0]]
         verb, size = (options[0].verb, options[0].size) if options else (literal_verb(move, hand.options), move.size)
         act = cmd.Act(_account(move.seat), hand.turn_id, verb, move.to, size)
-        taken = next(event for event in self._send(act, f"{where}: {names[move.seat]} {move}: ") if _is_action(event))
-        assert isinstance(taken, ev.ActionTaken)  # noqa: S101
-        self.moves.append(
-            msgspec.structs.replace(move, amount=taken.amount, to=taken.to, all_in=taken.all_in, size=taken.size)
-        )
+        self._send(act, f"{where}: {names[move.seat]} {move}: ")
 
     def _send(self, command: cmd.Command, what: str = "") -> list[ev.Event]:
         """Decide, fold, check the chips, note what is compared; raises RefusedError."""
@@ -254,15 +251,24 @@ class _Run:
         match event:
             case ev.AntePosted():
                 self.antes[event.seat] = event.amount
+            case ev.ActionTaken():
+                # Street and name stay those of the record: the name is what a script is matched by.
+                recorded = self.script.moves[len(self.moves)]
+                self.moves.append(
+                    msgspec.structs.replace(
+                        recorded,
+                        seat=event.seat,
+                        amount=event.amount,
+                        to=event.to,
+                        all_in=event.all_in,
+                        size=event.size,
+                    )
+                )
             case ev.UncalledReturned():
                 self.uncalled[event.seat] = self.uncalled.get(event.seat, 0) + event.amount
             case ev.PotAwarded():
                 for share in event.shares:
                     self.awards[share.seat] = self.awards.get(share.seat, 0) + share.amount
-
-
-def _is_action(event: ev.Event) -> bool:
-    return isinstance(event, ev.ActionTaken)
 
 
 def _account(seat: int) -> str:

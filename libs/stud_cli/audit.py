@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import typer
+from rich.markup import escape
 
 from stud_cli.drawing import money
 from stud_cli.history import steps
@@ -78,7 +79,7 @@ def show(found: Audit, ledgers: Iterable[Ledger]) -> None:
     counts = f"{found.open_hands} open, {found.unsettled} unsettled, {found.disputed} disputed"
     console.print(f"{found.accounts} accounts, liabilities {money(found.liabilities)}, hands: {counts}")
     for problem in found.problems:
-        console.print(f"[red]problem[/red] {problem}")
+        console.print(f"[red]problem[/red] {escape(problem)}")
     console.print("[green]ok[/green]" if found.ok else "[red]not ok[/red]")
 
 

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 from rich.console import Group
 from rich.live import Live
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from stud_cli.audit import Audit, audit_log, show
@@ -87,7 +88,7 @@ async def _demo(directory: Path, plans: list[TablePlan], quiet: bool) -> int:
             }
         )
         for problem in found.problems:
-            notes.print(f"[red]problem[/red] {problem}")
+            notes.print(f"[red]problem[/red] {escape(problem)}")
     return FINE if found.ok and verified == hands == expected else FOUND
 
 

@@ -81,7 +81,6 @@ class DemoTable:
             for account in self.accounts
         ]
         tasks = [asyncio.create_task(bot.run()) for bot in bots]
-        await operator.ResumeTable(pb.ResumeTableRequest(table=self.table_id))
         try:
             await self._conduct()
             await asyncio.gather(*tasks)
@@ -101,11 +100,17 @@ class DemoTable:
         )
 
     async def _conduct(self) -> None:
-        """Watch; drain when the last hand begins, close when it is verified, end when everybody is paid."""
+        """Watch; drain when the last hand begins, close when it is verified, end when everybody is paid.
+
+        Play begins once the paused table's view is here, so that every hand is seen to end.
+        """
         operator = self.people.operator
-        draining = closing = False
+        resumed = draining = closing = False
         async with operator.watch(self.table_id) as session:
             async for update in session:
+                if not resumed:
+                    resumed = True
+                    await operator.tables.ResumeTable(pb.ResumeTableRequest(table=self.table_id))
                 self._note(update)
                 view = update.view
                 if view.life == pb.TABLE_LIFE_CLOSED:

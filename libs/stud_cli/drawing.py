@@ -80,13 +80,13 @@ def draw(view: pb.TableView, version: int, down: dict[int, Sequence[int]] | None
             continue
         body.add_row(
             f"{mark}{seat.seat}",
-            seat.account,
+            Text(seat.account),
             money(seat.stack),
             money(seat.bet) if seat.bet else "",
             cards_text(seat, (down or {}).get(seat.seat, ())),
             _status(seat, view),
         )
-    return Panel(Group(body, _middle(view)), title=_title(view, version), title_align="left", width=96)
+    return Panel(Group(body, _middle(view)), title=Text(_title(view, version)), title_align="left", width=96)
 
 
 def _title(view: pb.TableView, version: int) -> str:

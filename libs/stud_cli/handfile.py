@@ -43,7 +43,7 @@ class Ante(_Event, frozen=True, tag="ante"):
 
 
 class Deal(_Event, frozen=True, tag="deal"):
-    """Third street of one player: two cards down, one up."""
+    """Third street of one player: two cards down, one up; what a source leaves out is hidden."""
 
     player: str
     down: tuple[str, ...] = (HIDDEN, HIDDEN)
@@ -260,8 +260,9 @@ def _course_problems(hand: RecordedHand) -> Iterator[str]:
     folded: set[str] = set()
     street = 3
     for event in hand.events:
-        if isinstance(event, Deal) and (len(event.down), len(event.up)) != (2, 1):
-            yield f"{event.player} is dealt {len(event.down)} down and {len(event.up)} up, wanted 2 and 1 ('??' if hidden)"  # noqa: E501
+        if isinstance(event, Deal) and (len(event.down) > 2 or len(event.up) > 1):
+            dealt = f"{len(event.down)} down and {len(event.up)} up"
+            yield f"{event.player} is dealt {dealt}, wanted 2 and 1 ('??' if hidden)"
         elif isinstance(event, Fold):
             folded.add(event.player)
         elif isinstance(event, Street):

@@ -57,9 +57,9 @@ def explainable(course: Course, rules: Ruleset) -> bool:
 def shares(course: Course, rules: Ruleset, winners: Winners, hands: dict[int, list[int]]) -> dict[int, int]:
     """Totals by seat when these win, odd units included; ``hands`` are all cards of each live seat."""
     total: dict[int, int] = {}
-    high = [max(hands.get(seat, [0])) for seat in range(9)]
+    high = {seat: max(hands.get(seat, [0])) for seat in course.live}
     for net, won in zip(net_pots(course, rules), winners, strict=True):
-        parts = split(net, sorted(won), course.streets[0].dealt, rules.odd_units, high)  # type: ignore[arg-type]
+        parts = split(net, sorted(won), course.streets[0].dealt, rules.odd_units, high)
         for seat, amount in parts.items():
             total[seat] = total.get(seat, 0) + amount
     return {seat: amount for seat, amount in total.items() if amount}
@@ -104,7 +104,7 @@ def arithmetic(course: Course, config: TableConfig) -> list[str]:
         left[seat] = stack - ante
         if course.expected.antes.get(seat, ante) != ante:
             faults.append(f"{names[seat]} posted {course.expected.antes[seat]}, wanted {ante}")
-    street = _Street(course.streets[0], left)
+    returned: dict[int, int] = {}
     for facts in course.streets:
         street = _Street(facts, left)
         for move in [move for move in course.expected.moves if move.street == facts.street]:
@@ -114,12 +114,14 @@ def arithmetic(course: Course, config: TableConfig) -> list[str]:
             if wanted:
                 faults.append(f"street {facts.street}: {names[move.seat]} {move}, wanted {wanted}")
             street.take(move, config)
-        if street.price and street.turn() and len(street.live) > 1:
+        if street.turn() and len(street.live) > 1:
             faults.append(f"street {facts.street} ends where {names[street.turn()]} has to act")
-    bets = [street.bets.get(seat, 0) for seat in range(9)]
-    seat, amount = uncalled(bets, [seat in course.live for seat in range(9)])
-    if course.expected.uncalled != ({seat: amount} if amount else {}):
-        wanted = f"{amount} to {names[seat]}" if amount else "none"
+        bets = [street.bets.get(seat, 0) for seat in range(9)]
+        seat, amount = uncalled(bets, [seat in street.live for seat in range(9)])
+        if amount:
+            returned[seat] = returned.get(seat, 0) + amount
+    if course.expected.uncalled != returned:
+        wanted = by_name(course, returned) or "none"
         faults.append(f"uncalled: wanted {wanted}, recorded {by_name(course, course.expected.uncalled) or 'none'}")
     if not explainable(course, config.ruleset):
         faults.append(unpaid(course))

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from stud_cli.handfile import (
+    HIDDEN,
     Action,
     Ante,
     Award,
@@ -170,8 +171,8 @@ class _Reader:
                 self.antes[self.seat_of[event.player]] = event.amount
             elif isinstance(event, Deal):
                 seat = self.seat_of[event.player]
-                self.down[seat] = [_card(name) for name in event.down]
-                self.up[seat] = [_card(name) for name in event.up]
+                self.down[seat] = [_card(name) for name in (*event.down, HIDDEN, HIDDEN)[:2]]
+                self.up[seat] = [_card(name) for name in (*event.up, HIDDEN)[:1]]
             elif isinstance(event, Street):
                 self._street(event)
             elif isinstance(event, Uncalled):

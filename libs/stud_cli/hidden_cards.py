@@ -34,7 +34,7 @@ UP_STEPS: Final = 300  # redraws of one up card per start
 DOWN_STEPS: Final = 60  # redraws of one player's down cards per start and result
 SAMPLE: Final = 40  # hands that he chooses from
 ALL_HANDS: Final = 10_000  # so many are looked at where a tie is needed
-EVALUATIONS: Final = 400_000  # hands ranked at most for one record: a second or so
+EVALUATIONS: Final = 100_000  # hands ranked at most for one draw: a second or so
 
 
 class Cards(msgspec.Struct, frozen=True):
@@ -58,17 +58,16 @@ def draw(course: Course, rules: Ruleset, rng: Random, evaluations: int = EVALUAT
     possible = results(course, rules) if contested else []
     targets = [winners for winners in possible if not _contradicts(course, rules, winners)]
     budget = _Budget(evaluations)
-    best: Cards | None = None
+    found: list[Cards] = []
     for attempt in range(STARTS if _anything_hidden(course) else 1):
         # A show of five cards is nearly always the best hand; where that fits nothing it is taken as a mere show.
         drawing = _Drawing(course, rules, rng, budget, best_five=attempt % 4 != 3)
         actors = drawing.draw_up_cards()
         awards = actors and (not contested or any(drawing.draw_down_cards(winners) for winners in targets))
-        if best is None or (actors, awards) > (best.fits_actors, best.fits_awards):
-            best = drawing.cards(fits_actors=actors, fits_awards=awards)
+        found.append(drawing.cards(fits_actors=actors, fits_awards=awards))
         if awards or (actors and not targets) or budget.spent:
             break
-    assert best is not None  # noqa: S101
+    best = max(found, key=lambda cards: (cards.fits_actors, cards.fits_awards))
     return msgspec.structs.replace(best, contradicted=contested and not targets)
 
 
@@ -190,11 +189,11 @@ class _Drawing:
 
     def _change(self, seat: int, at: int, hidden: list[tuple[int, int]]) -> None:
         """Put another card there: one nobody has, one the player showed, or that of another hidden place."""
-        card = self.up[seat][at]
-        assert card is not None  # noqa: S101
         mine = self.course.forced.get(seat, ())
         other_seat, other_at = self.rng.choice(hidden)
-        other = self.up[other_seat][other_at]
+        card, other = self.up[seat][at], self.up[other_seat][other_at]
+        if card is None or other is None:
+            return  # cannot be: every hidden place got a card before
         if self.rng.random() < 0.3 and (other_seat == seat or not {card, other} & self.shown):
             self.up[seat][at], self.up[other_seat][other_at] = other, card
         elif self.forced[seat] and (card in mine or self.rng.random() < 0.5):
@@ -268,17 +267,17 @@ class _Drawing:
             candidates = combinations(self.rng.sample(free, len(free)), number)
         else:
             candidates = (tuple(self.rng.sample(free, number)) for _ in range(SAMPLE))
-        best: tuple[int, tuple[int, ...], int] | None = None
+        chosen: tuple[int, ...] = ()
+        least, chosen_rank = DECK_SIZE, 0  # more faults than any hand has
         for cards in islice(candidates, ALL_HANDS):
             rank = rank_best([*known, *cards])
             self.budget.left -= 1
             faults = showdown.faults(seat, rank, ranks)
-            if best is None or faults < best[0]:
-                best = (faults, cards, rank)
+            if faults < least:
+                least, chosen, chosen_rank = faults, cards, rank
                 if not faults:
                     break
-        assert best is not None  # noqa: S101
-        return list(best[1]), best[2]
+        return list(chosen), chosen_rank
 
     def _keep(self, drawn: dict[int, list[int]], free: list[int]) -> None:
         for seat, cards in drawn.items():

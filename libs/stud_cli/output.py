@@ -13,7 +13,9 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 FINE, FOUND, COULD_NOT_RUN = 0, 1, 2
 
@@ -35,7 +37,7 @@ def last_line(value: dict[str, Any]) -> None:
 
 def could_not_run(text: str) -> NoReturn:
     """Say why a command could not do its work, and exit with 2."""
-    notes.print(f"[red]error[/red] {text}")
+    notes.print(f"[red]error[/red] {escape(text)}")
     raise typer.Exit(COULD_NOT_RUN)
 
 
@@ -45,5 +47,5 @@ def table_of(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]
     for column in columns:
         out.add_column(column, justify="right" if column in right else "left")
     for row in rows:
-        out.add_row(*[str(cell) for cell in row])
+        out.add_row(*[Text(str(cell)) for cell in row])
     return out

@@ -108,11 +108,17 @@ class Rehearsal:
         return self._people.player(PLAYERS[seat - 1])
 
     async def _follow(self) -> None:
-        """Answer every turn and prompt as recorded until the table is closed."""
+        """Answer every turn and prompt as recorded until the table is closed.
+
+        The paused table goes on once its view is here: an earlier event would be in that view and not be told.
+        """
         operator = self._people.operator
+        resumed = False
         async with operator.watch(self._table) as watching:
-            await operator.tables.ResumeTable(pb.ResumeTableRequest(table=self._table))
             async for update in watching:
+                if not resumed:
+                    resumed = True
+                    await operator.tables.ResumeTable(pb.ResumeTableRequest(table=self._table))
                 for message in update.events:
                     await self._step(read_event(message))
                 if update.view.life == pb.TABLE_LIFE_CLOSED:

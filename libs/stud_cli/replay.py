@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 from google.protobuf import json_format
+from rich.markup import escape
 
 from stud_cli.drawing import draw
 from stud_cli.history import Step, steps
@@ -71,7 +72,7 @@ def _print_events(step: Step) -> None:
     for event in step.commit.events:
         fields = {name: _plain(value) for name, value in msgspec.structs.asdict(event).items()}
         text = " ".join(f"{name}={value}" for name, value in fields.items())
-        console.print(f"[dim]{step.stored.version:>6}[/dim] {type(event).__name__} {text}", soft_wrap=True)
+        console.print(f"[dim]{step.stored.version:>6}[/dim] {type(event).__name__} {escape(text)}", soft_wrap=True)
 
 
 def _plain(value: Any) -> Any:

@@ -184,14 +184,15 @@ class Stack:
     async def watch(self) -> None:
         """Report every service that dies, for as long as the stack runs; the others are kept."""
         reported: set[int] = set()
+        server_died = False
         while not self._stopping:
             for name, process in self.processes.items():
                 if process.returncode is not None and process.pid not in reported:
                     reported.add(process.pid)
                     self.report(f"{name} died with {process.returncode}: {self._tail(name)}")
-            if not self.server.running:
+            if not self.server.running and not server_died:
+                server_died = True
                 self.report("the log's server died; services wait for it")
-                return
             await asyncio.sleep(0.5)
 
     async def stop(self) -> None:

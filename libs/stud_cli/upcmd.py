@@ -31,11 +31,17 @@ def up(
 
     Example: stud up --data var
     """
-    running = read_running(RUNNING)
-    if running is not None:
-        could_not_run(f"already up (process {running.pid}): stop it first, or use its endpoints in {RUNNING}")
+    for path in (RUNNING, data / RUNNING.name):
+        running = read_running(path)
+        if running is not None:
+            could_not_run(f"already up (process {running.pid}): stop it first, or use its endpoints in {path}")
     out = notes if json_output else console
-    stack = Stack(data, first_port=port, allow_stacked_decks=allow_stacked_decks, report=out.print)
+    stack = Stack(
+        data,
+        first_port=port,
+        allow_stacked_decks=allow_stacked_decks,
+        report=lambda text: out.print(text, markup=False),
+    )
     try:
         asyncio.run(_up(stack, json_output))
     except StackError as error:
@@ -43,7 +49,8 @@ def up(
 
 
 async def _up(stack: Stack, json_output: bool) -> None:
-    paths = {RUNNING, stack.data_dir / "stud.json"}
+    paths = {RUNNING, stack.data_dir / RUNNING.name}
+    written: list[Path] = []
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -52,6 +59,7 @@ async def _up(stack: Stack, json_output: bool) -> None:
         await stack.start()
         for path in paths:
             write_running(path, stack.running())
+            written.append(path)
         stack.report(f"ready    {RUNNING} names the endpoints; Ctrl-C stops")
         if json_output:
             last_line({"ready": True, "endpoints": stack.endpoints, "redis_url": stack.redis_url})
@@ -62,5 +70,5 @@ async def _up(stack: Stack, json_output: bool) -> None:
     finally:
         stack.report("stopping")
         await stack.stop()
-        for path in paths:
+        for path in written:
             path.unlink(missing_ok=True)

@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 
-import msgspec
 import structlog
 
 from stud_core import events as ev
@@ -28,10 +27,11 @@ from stud_service.refusals import Refused
 from stud_wire.commits import Meta
 from table_service import updates, views
 from table_service.clocks import LATE_MS, Timer, deadline_of, due_at, hand_deadline
-from table_service.commits import NotConserved, Prepared, prepare
+from table_service.commits import LOBBY, NotConserved, Prepared, prepare
 from table_service.hub import Hub
+from table_service.mail import Mail, Outcome, behind, new_future, stopping
 from table_service.rebuild import Rebuilt, rebuild
-from table_service.requests import RequestMemory
+from table_service.requests import RequestMemory, number_of
 from table_service.vault import Vault
 
 ANSWER_WITHIN_S = 8.0
@@ -45,42 +45,7 @@ NOT_CONSERVED = "NOT_CONSERVED"
 """Reason of a pause that a decision caused which would have made or lost chips."""
 
 MAX_CONFLICTS = 5
-_LOBBY = (
-    ev.TableOpened,
-    ev.BuyInRequested,
-    ev.PlayerSeated,
-    ev.SeatReleased,
-    ev.CashOutRequested,
-    ev.HandStarted,
-    ev.TablePaused,
-    ev.TableResumed,
-    ev.TableDraining,
-    ev.TableClosing,
-    ev.TableClosed,
-    ev.TableHandDisputed,
-    ev.TableHandResolved,
-)
 log = structlog.get_logger()
-
-
-class Outcome(msgspec.Struct, frozen=True):
-    """An accepted command: version of its commit, the number it gave out, whether it had been accepted before."""
-
-    version: int
-    number: int = 0
-    repeated: bool = False
-
-
-class Mail(msgspec.Struct):
-    """A command on its way. ``received_ms`` is when the caller's bytes arrived; clocks are judged by it."""
-
-    command: Command
-    future: asyncio.Future[Outcome]
-    received_ms: int
-    actor: str = ""
-    request_id: str = ""
-    digest: bytes = b""
-    cause: tuple[str, int] | None = None
 
 
 class TableActor:
@@ -123,7 +88,8 @@ class TableActor:
         if hand is not None and (hand.turn_seat or hand.prompts):
             self._lost_time = True
             self.post(RestartClocks("SERVICE_RESTARTED"))
-        self._plan()
+        else:
+            self._plan()
 
     async def stop(self) -> None:
         """End every stream, finish what is queued, take nothing new: later commands are refused with STOPPING."""
@@ -136,7 +102,7 @@ class TableActor:
             self._worker.cancel()
             await asyncio.gather(self._worker, return_exceptions=True)
         while not self._mailbox.empty():
-            _fail(self._mailbox.get_nowait(), _stopping())
+            self._mailbox.get_nowait().fail(stopping())
 
     # ------------------------------------------------------------- commands
 
@@ -152,7 +118,7 @@ class TableActor:
     ) -> Outcome:
         """Return once the command is durable. Raises Refused; OUTCOME_UNKNOWN when it takes too long."""
         if self._stopping:
-            raise _stopping()
+            raise stopping()
         mail = self._mail(command, actor, request_id, digest, cause)
         self._mailbox.put_nowait(mail)
         try:
@@ -169,9 +135,7 @@ class TableActor:
     def _mail(
         self, command: Command, actor: str, request_id: str, digest: bytes, cause: tuple[str, int] | None
     ) -> Mail:
-        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        future.add_done_callback(_seen)
-        return Mail(command, future, self.kit.clock(), actor, request_id, digest, cause)
+        return Mail(command, new_future(), self.kit.clock(), actor, request_id, digest, cause)
 
     async def _work(self) -> None:
         while True:
@@ -188,29 +152,28 @@ class TableActor:
         try:
             outcome = await self._take(mail)
         except Refused as refused:
-            _fail(mail, refused)
+            mail.fail(refused)
         except LogBehind:
             self.behind = True
-            _fail(mail, _behind())
+            mail.fail(behind())
         except (LogUnavailable, NotInitialised):
             self._rest()
-            _fail(mail, Refused("LOG_UNAVAILABLE", "the log cannot be written: try again with the same request_id"))
+            mail.fail(Refused("LOG_UNAVAILABLE", "the log cannot be written: try again with the same request_id"))
         except NotConserved as fault:
             log.exception("not_conserved", table=self.table_id, version=self.head.version, problem=str(fault))
-            _fail(mail, Refused("INTERNAL", "the table was paused to protect its chips"))
+            mail.fail(Refused("INTERNAL", "the table was paused to protect its chips"))
             if not isinstance(mail.command, PauseTable):
                 self.post(PauseTable(NOT_CONSERVED, ""))
         except asyncio.CancelledError:
-            _fail(mail, _stopping())
+            mail.fail(stopping())
             raise
         except Exception:
             self._rest()
             incident = self.kit.new_id().hex()
             log.exception("command_failed", table=self.table_id, version=self.head.version, incident=incident)
-            _fail(mail, Refused("INTERNAL", "something unexpected happened", incident=incident))
+            mail.fail(Refused("INTERNAL", "something unexpected happened", incident=incident))
         else:
-            if not mail.future.done():
-                mail.future.set_result(outcome)
+            mail.done(outcome)
 
     def _rest(self) -> None:
         """After a fault: nobody's clock runs for it, and what the table does by itself waits a little."""
@@ -219,7 +182,7 @@ class TableActor:
 
     async def _take(self, mail: Mail) -> Outcome:
         if self.behind:
-            raise _behind()
+            raise behind()
         for _ in range(MAX_CONFLICTS):
             if mail.request_id:
                 known = self.requests.find(mail.actor, mail.request_id, mail.digest)
@@ -273,7 +236,7 @@ class TableActor:
         slow = self.kit.clock() - began > LATE_MS
         self._lost_time = slow or (self._lost_time and not restarts)
         self._publish(made, head, now)
-        return Outcome(version, _number(made))
+        return Outcome(version, number_of(made.events))
 
     def _judged_at(self, mail: Mail) -> int:
         """Now; but what arrived in time is judged in time, however long it queued."""
@@ -283,7 +246,7 @@ class TableActor:
 
     def _append(self, made: Prepared, version: int) -> Append:
         row = None
-        if any(isinstance(event, _LOBBY) for event in made.events):
+        if any(isinstance(event, LOBBY) for event in made.events):
             row = LobbyRow(keys.lobby(self.shard), self.table_id, views.summary(made.after).SerializeToString())
         return Append(
             self.stream,
@@ -375,31 +338,3 @@ class TableActor:
                 self._timer.set(now + REST_MS)
         else:
             self._plan()
-
-
-def _number(made: Prepared) -> int:
-    for event in made.events:
-        if isinstance(event, ev.BuyInRequested):
-            return event.sitting_no
-        if isinstance(event, ev.TopUpRequested):
-            return event.top_up_no
-    return 0
-
-
-def _behind() -> Refused:
-    return Refused("LOG_BEHIND", "the log is older than what was acknowledged: operators are needed")
-
-
-def _stopping() -> Refused:
-    return Refused("STOPPING", "the service is stopping: connect again")
-
-
-def _fail(mail: Mail, refused: Refused) -> None:
-    if not mail.future.done():
-        mail.future.set_exception(refused)
-
-
-def _seen(future: asyncio.Future[Outcome]) -> None:
-    """Mark the outcome as looked at: a caller that went away must not leave a warning."""
-    if not future.cancelled():
-        future.exception()

@@ -33,6 +33,23 @@ OUTBOX = (
 )
 """Events that other services read (architecture 11)."""
 
+LOBBY = (
+    events.TableOpened,
+    events.BuyInRequested,
+    events.PlayerSeated,
+    events.SeatReleased,
+    events.CashOutRequested,
+    events.HandStarted,
+    events.TablePaused,
+    events.TableResumed,
+    events.TableDraining,
+    events.TableClosing,
+    events.TableClosed,
+    events.TableHandDisputed,
+    events.TableHandResolved,
+)
+"""Events that change the table's line in the lobby."""
+
 OpenCards = Callable[[Table], dict[int, tuple[int, ...]]]
 """Opens the down cards of every live seat of the running hand."""
 

@@ -26,7 +26,8 @@ from stud_core.state import Sit
 from stud_service.checks import require_request_id
 from stud_service.refusals import Refused
 from stud_wire.commits import digest
-from table_service.actor import Outcome, TableActor
+from table_service.actor import TableActor
+from table_service.mail import Outcome
 from table_service.views import sitting_of
 
 SEAT_ANSWER_S = 5.0

@@ -11,8 +11,11 @@ from collections import deque
 from collections.abc import Callable
 
 import msgspec
+import structlog
 
 from stud_service.refusals import Refused
+
+log = structlog.get_logger()
 
 QUEUE_LIMIT = 256
 """Updates a viewer may be behind: about a hand and a half."""
@@ -82,15 +85,20 @@ class Hub:
         self._viewers.discard(viewer)
 
     def publish(self, version: int, head_hash: bytes, public: bytes, private: PrivatePart) -> None:
-        """Send an update to everybody and keep it for those who resume."""
+        """Send an update to everybody and keep it for those who resume.
+
+        It is durable by now, so nothing may fail here: a viewer whose part cannot be made loses his stream.
+        """
         self._kept.append(Kept(version, head_hash, public))
         spectators = []
-        parts: dict[str, bytes] = {}
+        parts: dict[str, bytes | None] = {}
         for viewer in self._viewers:
-            part = parts.get(viewer.account)
+            if viewer.account not in parts:
+                parts[viewer.account] = _made(private, viewer.account, version)
+            part = parts[viewer.account]
             if part is None:
-                part = parts[viewer.account] = private(viewer.account)
-            if part:
+                viewer.finish(Refused("INTERNAL", "your part of the table cannot be shown"))
+            elif part:
                 viewer.offer(public + part)
             else:
                 spectators.append(viewer)
@@ -117,3 +125,11 @@ class Hub:
         """End every stream."""
         for viewer in self._viewers:
             viewer.finish()
+
+
+def _made(private: PrivatePart, account: str, version: int) -> bytes | None:
+    try:
+        return private(account)
+    except Exception:
+        log.exception("private_part_failed", account=account, version=version)
+        return None

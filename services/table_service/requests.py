@@ -44,12 +44,13 @@ class RequestMemory:
     def fold(self, version: int, meta: Meta, events: Sequence[Event]) -> None:
         """Remember a commit's request, if it had one, and age the memory when it ended a hand."""
         if meta.request_id:
-            self._now[meta.actor, meta.request_id] = Accepted(version, meta.request_digest, _number(events))
+            self._now[meta.actor, meta.request_id] = Accepted(version, meta.request_digest, number_of(events))
         if any(isinstance(event, HandEnded | HandVoided) for event in events):
             self._last, self._now = self._now, {}
 
 
-def _number(events: Sequence[Event]) -> int:
+def number_of(events: Sequence[Event]) -> int:
+    """Return the sitting or top-up number that a commit gave out, 0 = none."""
     for event in events:
         if isinstance(event, BuyInRequested):
             return event.sitting_no

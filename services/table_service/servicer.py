@@ -13,7 +13,7 @@ from stud_service.checks import require_text
 from stud_service.identity import caller, require
 from stud_service.refusals import Refused
 from table_service import handlers, updates, views
-from table_service.actor import Outcome
+from table_service.mail import Outcome
 from table_service.opening import config_of
 from table_service.play import Streams
 from table_service.registry import Registry

@@ -1,28 +1,28 @@
 """One currency's ledger: the one writer of its log, and its state in memory.
 
 Commands queue up; the worker decides all that have arrived, appends their commits in one pipeline, and only
-then answers. If the log says no, or somebody else wrote, memory is thrown away and rebuilt: nothing that is
-not in the log was ever answered.
+then answers. Questions queue up with them, so that nobody is shown what is not durable yet. If the log says no, or
+somebody else wrote, memory is thrown away and rebuilt: nothing that is not in the log was ever answered.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar, cast
 
 import msgspec
 import structlog
 
-from stud_core.ledger.commands import Command, Refusal
+from stud_core.ledger.commands import Command, Refusal, SettleHand
 from stud_core.ledger.decide import decide
 from stud_core.ledger.evolve import evolve
-from stud_core.ledger.names import player
 from stud_core.ledger.postings import unsound
+from stud_core.ledger.requests import NOWHERE, Origin, key_of, origin_of
 from stud_core.ledger.state import Ledger
 from stud_eventlog import keys
-from stud_eventlog.errors import EventLogError, LogBehind, VersionConflict
+from stud_eventlog.errors import ChainBroken, EventLogError, LogBehind, VersionConflict
 from stud_eventlog.types import Append, FeedItem, Head
 from stud_service.kit import Kit
 from stud_service.refusals import Refused
@@ -32,35 +32,43 @@ from wallet_service.answers import is_answer
 ANSWER_WITHIN_S = 8.0
 MAX_BATCH = 256
 MAX_CONFLICTS = 5
+PROGRESS_EVERY_S = 2.0
 log = structlog.get_logger()
+
+T = TypeVar("T")
+
+
+class Unsound(Exception):
+    """A decision would have made or overdrawn money: a fault of ours. Nothing of it was written."""
 
 
 class Done(msgspec.Struct, frozen=True):
-    """An accepted command: its events (none when it was answered before), the ledger's version, the balance."""
+    """An accepted command: its events (none when it was answered before) and what its first call was answered.
+
+    ``settled`` is the last settled hand of the table whose verdict this was.
+    """
 
     events: tuple[Any, ...]
     version: int
     balance: int = 0
+    decided: bool = False
+    settled: int = 0
 
 
-class Accepted(msgspec.Struct, frozen=True):
-    """What a request id was first used for, and what came of it. Kept for good: forgetting could book twice."""
+class Mail(msgspec.Struct, eq=False):
+    """A command or a question on its way. It fails as the mail does that it comes ``after``: a table's messages keep
+    their order, and none is decided on a history in which an earlier one did not happen.
+    """
 
-    digest: bytes
-    events: tuple[Any, ...]
-    version: int
-
-
-class Mail(msgspec.Struct):
-    """A command on its way; ``account`` names whose balance the answer wants."""
-
-    command: Command
-    future: asyncio.Future[Done]
-    actor: str = ""
-    account: str = ""
-    request_id: str = ""
-    digest: bytes = b""
+    future: asyncio.Future[Any]
+    command: Command | None = None
+    question: Callable[[Ledger], Any] | None = None
     cause: tuple[str, int] | None = None
+    after: Mail | None = None
+    failure: Exception | None = None
+
+
+Decided = tuple[Mail, Any, Append | None]
 
 
 class Book:
@@ -70,12 +78,13 @@ class Book:
         self.currency = currency
         self.stream = keys.ledger_log(currency)
         self.state = Ledger()
+        """As decided so far, the last of it perhaps not durable yet: for deciding, and for where to look next."""
         self.head = Head(0, bytes(32))
         self._kit = kit
         self._queue: asyncio.Queue[Mail] = asyncio.Queue()
         self._worker: asyncio.Task[None] | None = None
         self._stale = True
-        self._requests: dict[tuple[str, str], Accepted] = {}
+        self._stopping = False
 
     async def start(self) -> None:
         """Fold the log, then take commands."""
@@ -84,29 +93,38 @@ class Book:
 
     async def stop(self) -> None:
         """Finish what is queued, take nothing new."""
+        self._stopping = True
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._queue.join(), 2.0)
         if self._worker is not None:
             self._worker.cancel()
             await asyncio.gather(self._worker, return_exceptions=True)
+        while not self._queue.empty():
+            _fail([self._queue.get_nowait()], _stopping())
 
-    async def submit(
-        self,
-        command: Command,
-        *,
-        actor: str = "",
-        account: str = "",
-        request_id: str = "",
-        digest: bytes = b"",
-        cause: tuple[str, int] | None = None,
-        within_s: float | None = ANSWER_WITHIN_S,
-    ) -> Done:
+    async def submit(self, command: Command, *, within_s: float | None = ANSWER_WITHIN_S) -> Done:
         """Return once the command is durable. Raises Refused; OUTCOME_UNKNOWN when it takes too long."""
-        future: asyncio.Future[Done] = asyncio.get_running_loop().create_future()
-        future.add_done_callback(lambda f: f.cancelled() or f.exception())
-        self._queue.put_nowait(Mail(command, future, actor, account, request_id, digest, cause))
+        return cast("Done", await self._within(self.post(command), within_s))
+
+    async def read(self, question: Callable[[Ledger], T], *, within_s: float | None = ANSWER_WITHIN_S) -> T:
+        """Ask the state; the answer comes when all it rests on is durable. Raises Refused as ``submit`` does."""
+        mail = self._queued(Mail(_future(), question=question))
+        return cast("T", await self._within(mail, within_s))
+
+    def post(self, command: Command, *, cause: tuple[str, int] | None = None, after: Mail | None = None) -> Mail:
+        """Queue a command; its future resolves to Done or fails."""
+        return self._queued(Mail(_future(), command, cause=cause, after=after))
+
+    def _queued(self, mail: Mail) -> Mail:
+        if self._stopping:
+            _fail([mail], _stopping())
+        else:
+            self._queue.put_nowait(mail)
+        return mail
+
+    async def _within(self, mail: Mail, within_s: float | None) -> Any:
         try:
-            return await asyncio.wait_for(asyncio.shield(future), within_s)
+            return await asyncio.wait_for(asyncio.shield(mail.future), within_s)
         except TimeoutError:
             raise Refused(
                 "OUTCOME_UNKNOWN", "the log has not answered yet: repeat the call with the same request_id"
@@ -114,15 +132,17 @@ class Book:
 
     async def _rebuild(self) -> None:
         state, head = Ledger(), Head(0, bytes(32))
-        requests: dict[tuple[str, str], Accepted] = {}
+        now_s = asyncio.get_running_loop().time
+        tell_at = now_s() + PROGRESS_EVERY_S
         async for stored in self._kit.log.read_all(self.stream):
             commit = decode_commit(stored.body)
-            evolve(state, commit.events, stored.version)
-            if commit.meta.request_id:
-                key = (commit.meta.actor, commit.meta.request_id)
-                requests[key] = Accepted(commit.meta.request_digest, commit.events, stored.version)
+            meta = commit.meta
+            evolve(state, commit.events, stored.version, Origin(meta.actor, meta.request_id, meta.request_digest))
             head = Head(stored.version, stored.hash)
-        self.state, self.head, self._requests, self._stale = state, head, requests, False
+            if now_s() > tell_at:
+                log.info("ledger_loading", currency=self.currency, version=head.version)
+                tell_at = now_s() + PROGRESS_EVERY_S
+        self.state, self.head, self._stale = state, head, False
         log.info("ledger_loaded", currency=self.currency, version=head.version)
 
     # ---------------------------------------------------------------- worker
@@ -134,16 +154,18 @@ class Book:
                 batch.append(self._queue.get_nowait())
             try:
                 await self._take(batch)
-            except LogBehind:
+            except (LogBehind, ChainBroken) as fault:
                 self._stale = True
-                _fail(batch, Refused("LOG_BEHIND", "the ledger is older than what was acknowledged"))
-            except EventLogError:
+                log.critical("ledger_needs_operators", currency=self.currency, why=str(fault))
+                _fail(batch, Refused("LOG_BEHIND", "the ledger is not what was acknowledged: operators are needed"))
+            except EventLogError as fault:
                 self._stale = True
+                log.warning("ledger_not_written", currency=self.currency, why=str(fault))
                 _fail(
                     batch, Refused("LOG_UNAVAILABLE", "the log cannot be written: try again with the same request_id")
                 )
             finally:
-                _fail(batch, Refused("STOPPING", "the service is stopping: connect again"))
+                _fail(batch, _stopping())
                 for _ in batch:
                     self._queue.task_done()
 
@@ -153,61 +175,58 @@ class Book:
         for _ in range(MAX_CONFLICTS):
             if self._stale:
                 await self._rebuild()
-            decided = [(mail, *self._decide(mail)) for mail in waiting]
+            decided = [self._decide(mail) for mail in waiting]
             appends = [append for _, _, append in decided if append is not None]
             results = iter(await self._kit.log.append_many(appends) if appends else [])
-            waiting = self._answer(decided, results)
+            waiting = _answer(decided, results)
             if not waiting:
                 return
             self._stale = True
         raise EventLogError("another writer keeps changing this ledger")
 
-    def _answer(self, decided: Sequence[tuple[Mail, Done | Refused, Append | None]], results: Any) -> list[Mail]:
-        """Resolve what is durable; return what was decided on a history that did not happen."""
-        failed: list[Mail] = []
-        for mail, outcome, append in decided:
-            if (append is not None and isinstance(next(results), VersionConflict)) or failed:
-                failed.append(mail)
-            elif mail.future.done():
-                continue
-            elif isinstance(outcome, Refused):
-                mail.future.set_exception(outcome)
-            else:
-                mail.future.set_result(outcome)
-        return failed
-
-    def _decide(self, mail: Mail) -> tuple[Done | Refused, Append | None]:
+    def _decide(self, mail: Mail) -> Decided:
+        mail.failure = mail.after.failure if mail.after is not None else None
+        if mail.failure is not None:
+            return mail, None, None
         now = self._kit.clock()
-        key = (mail.actor, mail.request_id)
-        first = self._requests.get(key) if mail.request_id else None
-        if first is not None:
-            return self._again(first, mail), None
-        answer = decide(self.state, mail.command, now)
-        if isinstance(answer, Refusal):
-            return Refused(answer.reason, answer.text, **answer.details), None
-        append = None
-        if answer:
-            problem = unsound(self.state, answer)
-            if problem:
-                log.error("not_conserved", currency=self.currency, version=self.head.version, problem=problem)
-                return Refused("INTERNAL", "the ledger refused an entry that is not sound"), None
-            meta = Meta(now, mail.actor, mail.request_id, mail.digest, mail.cause, self._kit.build)
-            append = self._append(answer, meta)
-            if mail.request_id:
-                self._requests[key] = Accepted(mail.digest, tuple(answer), append.expected_version + 1)
-            evolve(self.state, answer, append.expected_version + 1)
+        try:
+            if mail.command is None:
+                return mail, mail.question(self.state) if mail.question is not None else None, None
+            events = self._events(mail.command, now)
+            append = self._append(mail, events, now) if events else None
+        except Refused as refused:
+            mail.failure = refused
+            return mail, None, None
+        except Exception as fault:  # of one message, or ours: it must not stop the whole ledger
+            log.exception("decision_failed", currency=self.currency, command=type(mail.command).__name__)
+            mail.failure = fault
+            return mail, None, None
+        if append is not None:
+            evolve(self.state, events, append.expected_version + 1, origin_of(mail.command))
             self.head = append.head
-        balance = self.state.balance(player(mail.account)) if mail.account else 0
-        return Done(tuple(answer), self.head.version, balance), append
+        return mail, self._done(mail.command, events), append
 
-    def _again(self, first: Accepted, mail: Mail) -> Done | Refused:
-        """Answer a repeated request with its first result."""
-        if first.digest != mail.digest:
-            return Refused("REQUEST_ID_REUSED", f"request_id {mail.request_id!r} was used for another request")
-        balance = self.state.balance(player(mail.account)) if mail.account else 0
-        return Done(first.events, first.version, balance)
+    def _events(self, command: Command, now: int) -> list[Any]:
+        answer = decide(self.state, command, now)
+        if isinstance(answer, Refusal):
+            raise Refused(answer.reason, answer.text, **answer.details)
+        problem = unsound(self.state, answer)
+        if problem:
+            log.critical("unsound", currency=self.currency, command=type(command).__name__, problem=problem)
+            raise Unsound(problem)
+        return answer
 
-    def _append(self, events: Sequence[Any], meta: Meta) -> Append:
+    def _done(self, command: Command, events: Sequence[Any]) -> Done:
+        settled = self.state.settled.get(command.table, 0) if isinstance(command, SettleHand) else 0
+        key = key_of(command)
+        first = self.state.requests.get(key) if key is not None else None
+        if first is None:
+            return Done(tuple(events), self.head.version, settled=settled)
+        return Done(tuple(events), first.version, first.balance, first.decided, settled)
+
+    def _append(self, mail: Mail, events: Sequence[Any], now: int) -> Append:
+        origin = origin_of(mail.command) if mail.command is not None else NOWHERE
+        meta = Meta(now, origin.actor, origin.request_id, origin.content, mail.cause, self._kit.build)
         outbox = tuple(
             FeedItem(keys.ledger_feed(self.currency, keys.shard_of(event.table)), encode_event(event))
             for event in events
@@ -218,7 +237,31 @@ class Book:
         )
 
 
-def _fail(batch: Sequence[Mail], refused: Refused) -> None:
+def _answer(decided: Sequence[Decided], results: Iterator[Head | VersionConflict]) -> list[Mail]:
+    """Resolve what is durable; return what was decided on a history that did not happen."""
+    undone: list[Mail] = []
+    for mail, outcome, append in decided:
+        if (append is not None and isinstance(next(results), VersionConflict)) or undone:
+            undone.append(mail)
+        elif mail.failure is not None:
+            _fail([mail], mail.failure)
+        elif not mail.future.done():
+            mail.future.set_result(outcome)
+    return undone
+
+
+def _fail(batch: Sequence[Mail], why: Exception) -> None:
     for mail in batch:
         if not mail.future.done():
-            mail.future.set_exception(refused)
+            mail.failure = why
+            mail.future.set_exception(why)
+
+
+def _stopping() -> Refused:
+    return Refused("STOPPING", "the service is stopping: connect again")
+
+
+def _future() -> asyncio.Future[Any]:
+    future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    future.add_done_callback(lambda f: f.cancelled() or f.exception())  # seen, even if the caller has gone away
+    return future

@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import grpc
+import structlog
 
 from stud.events.v1 import ledger_events_pb2
 from stud.wallet.v1 import wallet_service_pb2 as pb
 from stud.wallet.v1 import wallet_service_pb2_grpc as rpc
 from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
-from stud_core.ledger.decide import booked
-from stud_core.ledger.names import player
-from stud_core.ledger.postings import postings_of
-from stud_core.ledger.state import SittingLife
+from stud_core.ledger.commands import MAX_AMOUNT
+from stud_core.ledger.names import escrow, player
+from stud_core.ledger.postings import postings_of, trial_balance
+from stud_core.ledger.state import Ledger, SittingLife
+from stud_eventlog.errors import EventLogError
 from stud_eventlog.log import EventLog
 from stud_service.checks import require_request_id, require_text
+from stud_service.feeds import Poison
 from stud_service.identity import caller, require
 from stud_service.refusals import Refused
-from stud_wire.commits import decode_commit, digest
+from stud_wire.commits import decode_commit
 from wallet_service.book import Book, Done
+from wallet_service.verdicts import Verdicts
 
 Context = grpc.aio.ServicerContext[Any, Any]
-MAX_AMOUNT = 10**15
 MAX_REFERENCE = 128
 MAX_REASON = 500
 MAX_LINES = 100
+log = structlog.get_logger()
 _ACCOUNT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
 
 
@@ -37,11 +40,16 @@ class WalletServicer(rpc.WalletServiceServicer):
     """Thin: checks roles and ranges, submits one command to the currency's book."""
 
     def __init__(
-        self, log: EventLog, books: Mapping[str, Book], settle: Callable[[Book, str], Awaitable[None]]
+        self,
+        log: EventLog,
+        books: Mapping[str, Book],
+        settle: Callable[[Book, str], Awaitable[None]],
+        verdicts: Verdicts | None = None,
     ) -> None:
         self._log = log
         self._books = books
         self._settle = settle
+        self._verdicts = Verdicts(log) if verdicts is None else verdicts
 
     def _book(self, currency: str) -> Book:
         book = self._books.get(currency)
@@ -56,29 +64,31 @@ class WalletServicer(rpc.WalletServiceServicer):
         account = request.account or who.account
         if account != who.account:
             require("cashier", "operator")
-        command = cmd.OpenAccount(_account(account), require_request_id(request.request_id))
-        done = await self._book(request.currency).submit(command, actor=who.account, **_once(request))
+        command = cmd.OpenAccount(_account(account), require_request_id(request.request_id), who.account)
+        done = await self._book(request.currency).submit(command)
         return pb.OpenAccountResponse(account=account, version=done.version)
 
     async def GetAccount(self, request: pb.GetAccountRequest, context: Context) -> pb.GetAccountResponse:
         account = self._own_or(request.account, "cashier", "operator", "auditor")
-        book = self._book(request.currency)
-        state = book.state
-        _known(book, account)
+        return await self._book(request.currency).read(lambda state: self._view(state, account))
+
+    def _view(self, state: Ledger, account: str) -> pb.GetAccountResponse:
+        if account not in state.accounts:
+            raise _unknown(account)
         answer = pb.GetAccountResponse(
             account=account,
             balance=state.balance(player(account)),
             frozen=account in state.frozen,
-            version=book.head.version,
+            version=state.version,
         )
-        for (table, sitting_no), sitting in state.sittings.items():
-            if sitting.account == account and sitting.life in {SittingLife.OPEN, SittingLife.BLOCKED}:
-                answer.escrows.add(
-                    table=table,
-                    sitting_no=sitting_no,
-                    balance=state.balance(f"escrow:{table}:{sitting_no}"),
-                    held=sitting.life is SittingLife.BLOCKED or table in state.blocked,
-                )
+        for table, sitting_no in sorted(state.at_tables.get(account, ())):
+            blocked = state.sittings[table, sitting_no].life is SittingLife.BLOCKED or table in state.blocked
+            answer.escrows.add(
+                table=table,
+                sitting_no=sitting_no,
+                balance=state.balance(escrow(table, sitting_no)),
+                held=blocked or self._verdicts.in_dispute(table, sitting_no),
+            )
         return answer
 
     def _own_or(self, account: str, *roles: str) -> str:
@@ -105,10 +115,7 @@ class WalletServicer(rpc.WalletServiceServicer):
         _short(request.reference, "reference", MAX_REFERENCE)
         request_id = require_request_id(request.request_id)
         command = kind(_account(request.account), request.amount, request.reference, request_id, who.account)
-        book = self._book(request.currency)
-        done = await book.submit(command, actor=who.account, account=request.account)
-        first = booked(book.state, command)
-        return done if first is None else Done(done.events, first.version, first.balance)
+        return await self._book(request.currency).submit(command)
 
     # ------------------------------------------------------------- reading
 
@@ -117,27 +124,30 @@ class WalletServicer(rpc.WalletServiceServicer):
         if not 0 <= request.limit <= 1000 or request.after_version < 0:
             raise Refused("INVALID_FIELD", "want a limit of 1 to 1000 and after_version of 0 or more", field="limit")
         book = self._book(request.currency)
-        _known(book, account)
+        if not await book.read(lambda state: account in state.accounts):
+            raise _unknown(account)
+        shown_to = caller().account if caller().account == account else ""
+        limit = request.limit or 100
         answer = pb.ListTransfersResponse()
         async for stored in self._log.read_all(book.stream, after=request.after_version):
             commit = decode_commit(stored.body)
-            for event in commit.events:
-                if _touches(event, account):
-                    _put_transfer(answer, event, stored.version, commit.meta.at_ms)
-            if len(answer.transfers) >= (request.limit or 100):
+            mine = [event for event in commit.events if _touches(event, account)]
+            if answer.transfers and len(answer.transfers) + len(mine) > limit:
+                break  # a commit is listed whole, so that the next page can begin after its version
+            for event in mine:
+                _put_transfer(answer, event, stored.version, commit.meta.at_ms, shown_to)
+            if len(answer.transfers) >= limit:
                 break
         return answer
 
     async def GetTrialBalance(self, request: pb.GetTrialBalanceRequest, context: Context) -> pb.GetTrialBalanceResponse:
         require("operator", "cashier", "auditor")
         book = self._book(request.currency)
-        balances: dict[str, int] = defaultdict(int)
+        balances: dict[str, int] = {}
         version = 0
         async for stored in self._log.read_all(book.stream):
             version = stored.version
-            for event in decode_commit(stored.body).events:
-                for line in postings_of(event):
-                    balances[line.account] += line.amount
+            trial_balance(decode_commit(stored.body).events, balances)
         return pb.GetTrialBalanceResponse(
             balances=[pb.Balance(account=name, balance=amount) for name, amount in sorted(balances.items()) if amount],
             sum=sum(balances.values()),
@@ -149,49 +159,54 @@ class WalletServicer(rpc.WalletServiceServicer):
 
     async def FreezeAccount(self, request: pb.FreezeAccountRequest, context: Context) -> pb.FreezeAccountResponse:
         who = require("operator")
+        request_id = require_request_id(request.request_id)
         reason = require_text(request.reason, "reason", MAX_REASON)
-        command = cmd.FreezeAccount(request.account, who.account, reason)
-        done = await self._book(request.currency).submit(command, actor=who.account, **_once(request))
+        command = cmd.FreezeAccount(request.account, who.account, reason, request_id)
+        done = await self._book(request.currency).submit(command)
         return pb.FreezeAccountResponse(version=done.version)
 
     async def UnfreezeAccount(self, request: pb.UnfreezeAccountRequest, context: Context) -> pb.UnfreezeAccountResponse:
         who = require("operator")
+        request_id = require_request_id(request.request_id)
         reason = require_text(request.reason, "reason", MAX_REASON)
-        command = cmd.UnfreezeAccount(request.account, who.account, reason)
-        done = await self._book(request.currency).submit(command, actor=who.account, **_once(request))
+        command = cmd.UnfreezeAccount(request.account, who.account, reason, request_id)
+        done = await self._book(request.currency).submit(command)
         return pb.UnfreezeAccountResponse(version=done.version)
 
     async def ResolveCashOut(self, request: pb.ResolveCashOutRequest, context: Context) -> pb.ResolveCashOutResponse:
         who = require("operator")
+        request_id = require_request_id(request.request_id)
         reason = require_text(request.reason, "reason", MAX_REASON)
         if not 0 <= request.amount <= MAX_AMOUNT:
-            raise Refused("INVALID_FIELD", f"amount {request.amount}: want 0 to {MAX_AMOUNT}", field="amount")
-        command = cmd.ResolveCashOut(request.table, request.sitting_no, request.amount, who.account, reason)
-        done = await self._book(request.currency).submit(command, actor=who.account, **_once(request))
-        return pb.ResolveCashOutResponse(decided=_decided(done), version=done.version)
+            text = f"amount {request.amount}: want 0 to {MAX_AMOUNT} minor units"
+            raise Refused("INVALID_FIELD", text, field="amount", min="0", max=str(MAX_AMOUNT))
+        if self._verdicts.in_dispute(request.table, request.sitting_no):
+            # Paying now would leave the hand without an escrow to settle with.
+            raise Refused("NOTHING_BLOCKED", f"sitting {request.sitting_no} is in a disputed hand: resolve that first")
+        command = cmd.ResolveCashOut(request.table, request.sitting_no, request.amount, who.account, reason, request_id)
+        done = await self._book(request.currency).submit(command)
+        return pb.ResolveCashOutResponse(decided=done.decided, version=done.version)
 
     async def Adjust(self, request: pb.AdjustRequest, context: Context) -> pb.AdjustResponse:
         who = require("operator")
+        request_id = require_request_id(request.request_id)
         reference = require_text(request.reference, "reference", MAX_REASON)
         if len(request.postings) > MAX_LINES:
             raise Refused("INVALID_ADJUSTMENT", f"{len(request.postings)} lines: want at most {MAX_LINES}")
         lines = tuple(ev.Posting(line.account, line.amount) for line in request.postings)
         book = self._book(request.currency)
-        done = await book.submit(cmd.Adjust(lines, who.account, reference), actor=who.account, **_once(request))
-        if _decided(done):
+        done = await book.submit(cmd.Adjust(lines, who.account, reference, request_id))
+        if done.decided:
             for table in list(book.state.blocked):
-                await self._settle(book, table)
-        return pb.AdjustResponse(decided=_decided(done), version=done.version)
+                await self._settle_now(book, table)
+        return pb.AdjustResponse(decided=done.decided, version=done.version)
 
-
-def _once(request: Any) -> dict[str, Any]:
-    """Return what makes a write happen once: its request id and a digest of its content."""
-    content = digest((request.DESCRIPTOR.full_name.encode(), request.SerializeToString(deterministic=True)))
-    return {"request_id": require_request_id(request.request_id), "digest": content}
-
-
-def _decided(done: Done) -> bool:
-    return any(isinstance(event, ev.Adjusted) for event in done.events)
+    async def _settle_now(self, book: Book, table: str) -> None:
+        """Try a blocked settlement again; whatever comes of it, the correction stands."""
+        try:
+            await self._settle(book, table)
+        except (Refused, Poison, EventLogError) as why:
+            log.warning("not_settled", table=table, why=str(why))
 
 
 def _account(name: str) -> str:
@@ -200,9 +215,8 @@ def _account(name: str) -> str:
     return name
 
 
-def _known(book: Book, account: str) -> None:
-    if account not in book.state.accounts:
-        raise Refused("UNKNOWN_ACCOUNT", f"there is no account {account[:64]!r}: open it first")
+def _unknown(account: str) -> Refused:
+    return Refused("UNKNOWN_ACCOUNT", f"there is no account {account[:64]!r}: open it first")
 
 
 def _short(value: str, field: str, limit: int) -> None:
@@ -218,7 +232,8 @@ def _touches(event: Any, account: str) -> bool:
     return any(line.account == player(account) for line in postings_of(event))
 
 
-def _put_transfer(answer: pb.ListTransfersResponse, event: Any, version: int, at_ms: int) -> None:
+def _put_transfer(answer: pb.ListTransfersResponse, event: Any, version: int, at_ms: int, shown_to: str) -> None:
+    """Add one entry; a player (``shown_to``) is not told whose the other players' accounts are."""
     answer.transfers.add(
         version=version,
         at_ms=at_ms,
@@ -226,5 +241,13 @@ def _put_transfer(answer: pb.ListTransfersResponse, event: Any, version: int, at
         table=getattr(event, "table", ""),
         hand_no=getattr(event, "hand_no", 0),
         reference=getattr(event, "reference", ""),
-        postings=[ledger_events_pb2.Posting(account=line.account, amount=line.amount) for line in postings_of(event)],
+        postings=[
+            ledger_events_pb2.Posting(account=_shown(line.account, shown_to), amount=line.amount)
+            for line in postings_of(event)
+        ],
     )
+
+
+def _shown(name: str, shown_to: str) -> str:
+    others = shown_to and name.startswith(player("")) and name != player(shown_to)
+    return player("(another)") if others else name

@@ -124,7 +124,7 @@ async def test_killed_at_any_time_every_request_is_booked_once(setup: Setup):
     wallet, log, floor = setup
     rng = random.Random(7)
     await wallet.start()
-    await fund(wallet, ann=1, bob=1)
+    await fund(wallet, ann=1000)
     tables = [f"t-{number}" for number in range(12)]
 
     async def until_answered(number: int) -> None:
@@ -137,7 +137,7 @@ async def test_killed_at_any_time_every_request_is_booked_once(setup: Setup):
             except grpc.aio.AioRpcError as error:
                 if error.code() not in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}:
                     raise
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(0.1)
 
     cashiers = [asyncio.create_task(until_answered(number)) for number in range(30)]
     for crash in range(3):
@@ -153,8 +153,8 @@ async def test_killed_at_any_time_every_request_is_booked_once(setup: Setup):
         answers = await floor.told(table)
         assert [type(answer) for answer in answers] == [ev.BuyInFunded, ev.CashedOut]
     booked = Counter(event.request_id for event in await floor.entries() if isinstance(event, ev.Deposited))
-    assert booked == Counter({f"d-{number}": 1 for number in range(30)} | {"first-ann": 1, "first-bob": 1})
-    assert (await floor.balances())["player:ann"] == 1 + sum(1000 + number for number in range(30))
+    assert booked == Counter({f"d-{number}": 1 for number in range(30)} | {"first-ann": 1})
+    assert (await floor.balances())["player:ann"] == 1000 + sum(1000 + number for number in range(30))
 
 
 async def test_a_funding_that_comes_too_late_is_paid_back_by_the_message_behind_it(setup: Setup):
@@ -248,7 +248,15 @@ async def test_an_append_whose_answer_is_lost_ends_as_one_commit(valkey_server: 
             proxy.heal()
             proxy.cut()
             first = await call
-            await until(wallet.is_serving, "serving again")
-            again = await deposit()
+
+            async def once_more() -> pb.DepositResponse | None:
+                try:
+                    return await deposit()
+                except grpc.aio.AioRpcError as error:  # connections are still being made anew
+                    if error.code() is not grpc.StatusCode.UNAVAILABLE:
+                        raise
+                    return None
+
+            again = await until(once_more, "the repeated call is answered")
         assert (first.balance, first.version) == (again.balance, again.version) == (1007, 3)
         assert (await log.head(keys.ledger_log("EUR"))).version == 3

@@ -63,7 +63,7 @@ class Follower:
                     await self._changed.wait()
                 return self.last
         except TimeoutError:
-            seen = str(self.last.view)[-2000:] if self.updates else "nothing"
+            seen = f"{len(self.updates)} updates, last: {str(self.last)[-2000:]}" if self.updates else "nothing"
             raise AssertionError(f"the table did not become so: {why or what}; seen last: {seen}") from None
 
 
@@ -126,6 +126,7 @@ class Table:
     @classmethod
     async def begin(cls, live: Live, prefix: str, players: int = 3, *, seated: bool = True, **fields: Any) -> Self:
         """Opens a table, seats players who have deposited, and starts the first hand."""
+        await live.ready()
         name = live.new_id(prefix)
         table = cls(live, name, [f"p{number}-{name}" for number in range(1, players + 1)])
         await table.open(**fields)
@@ -183,11 +184,16 @@ class Table:
     # Playing
 
     async def turn(self) -> tuple[Player, pb.PrivateView]:
-        """Waits until it is somebody's turn; returns him and what he sees."""
-        update = await self.eye.until(lambda u: u.view.turn.turn_id, "a turn")
-        turn = update.view.turn
-        player = self.players[update.view.seats[turn.seat - 1].account]
-        return player, await player.turn(turn.turn_id)
+        """Waits until it is somebody's turn; returns him and what he sees. The streams need not be in step."""
+        version = 0
+        while True:
+            update = await self.eye.until(lambda u, v=version: u.version >= v and u.view.turn.turn_id, "a turn")  # type: ignore[misc]
+            turn = update.view.turn
+            player = self.players[update.view.seats[turn.seat - 1].account]
+            seen = await player.until(lambda u, v=update.version: u.version >= v)  # type: ignore[misc]
+            if seen.mine.turn_id == turn.turn_id:
+                return player, seen.mine
+            version = seen.version
 
     def choose(self, mine: pb.PrivateView, weights: dict[Any, int] = STAY) -> seat_pb2.Option:
         return self.rng.choices(mine.options, [weights.get(option.verb, 0) for option in mine.options])[0]
@@ -237,6 +243,16 @@ class Table:
         await self.live.people.operator.tables.CloseTable(pb.CloseTableRequest(table=self.id))
         await self.eye.until(lambda u: u.view.life == pb.TABLE_LIFE_CLOSED, "closed")
 
+    async def end(self) -> None:
+        """Starts no more hands, plays the running one to its end, and pays everybody out."""
+        request = pb.PauseTableRequest(table=self.id, reason="the end")
+        paused = await self.live.people.operator.tables.PauseTable(request)
+        update = await self.eye.until(lambda u: u.version >= paused.version)
+        if update.view.phase:
+            await self.play_hand(update.view.hand_no)
+        await self.verified(self.eye.last.view.hand_no)
+        await self.close()
+
     @property
     def deposits(self) -> dict[str, int]:
         return dict.fromkeys(self.players, DEPOSIT)
@@ -251,4 +267,4 @@ class Table:
         for player in self.players.values():
             told = {(player.account, request_id): [v] for request_id, v in player.acknowledged.items()}
             assert {key: found.get(key) for key in told} == told
-        await self.live.check(self.id, accounts=self.deposits)
+        await self.live.audit(self.id, accounts=self.deposits)

@@ -10,9 +10,9 @@ import asyncio
 import itertools
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import pytest_asyncio
@@ -22,13 +22,19 @@ from stud_cli.people import People
 from stud_cli.stack import SERVICES, Stack
 from stud_cli.verdicts import read_verdicts
 from stud_cli.verify import Verification, verify_table
+from stud_client import StudClient
 from stud_eventlog import keys
+from stud_eventlog.errors import LogUnavailable
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import Head
 from stud_service.embedded import EmbeddedServer
-from stud_service.keyring import KeyRing
+from stud_service.healthcheck import check
+from stud_service.keyring import KeyRing, ensure_dev_keys
+from stud_service.tokens import mint
 from stud_wire.commits import DecodedCommit, decode_commit
 from tests.support.valkey import ENVIRON
+
+T = TypeVar("T")
 
 PATIENCE_S = 60.0
 """For whatever comes about some time: two workers and five processes each share two cores."""
@@ -59,16 +65,11 @@ class LiveStack(Stack):
         return {**super()._environment(name), **self.only.get(name, {})}
 
     async def start(self) -> None:
-        self.launch_folders()
+        (self.data_dir / "logs").mkdir(parents=True, exist_ok=True)
+        ensure_dev_keys(self.keys_dir)
         await self.server.start()
         await self._initialise()
         await asyncio.gather(*(self.start_service(name) for name in SERVICES))
-
-    def launch_folders(self) -> None:
-        from stud_service.keyring import ensure_dev_keys
-
-        (self.data_dir / "logs").mkdir(parents=True, exist_ok=True)
-        ensure_dev_keys(self.keys_dir)
 
     async def start_service(self, name: str) -> None:
         with self.log_path(name).open("ab") as sink:
@@ -83,9 +84,28 @@ class LiveStack(Stack):
         self.processes[name] = process
         await self._wait_healthy(name, process)
 
+    async def stop(self) -> None:
+        self._stopping = True
+        ended = [process for process in self.processes.values() if process.returncode is None]
+        self.processes.clear()
+        await asyncio.gather(*(self._end(process) for process in ended))
+        await self.server.stop()
+
     async def restart_service(self, name: str) -> None:
         await self.kill_service(name)
         await self.start_service(name)
+
+
+class PatientPeople(People):
+    """People who wait for a service that is not there yet."""
+
+    def client(self, name: str, role: str) -> StudClient:
+        found = self._clients.get((name, role))
+        if found is None:
+            token = mint(name, [role], 3600, self._key)
+            found = StudClient(self._endpoints, token, timeout_s=30, wait_for_ready=True)
+            self._clients[name, role] = found
+        return found
 
 
 class Live:
@@ -93,7 +113,7 @@ class Live:
 
     def __init__(self, stack: LiveStack) -> None:
         self.stack = stack
-        self.people = People(stack.endpoints, stack.keys_dir)
+        self.people = PatientPeople(stack.endpoints, stack.keys_dir)
         self.log: RedisEventLog = None  # type: ignore[assignment]  # connected in `open`
         self._numbers = itertools.count(1)
 
@@ -104,6 +124,14 @@ class Live:
         await self.people.close()
         await self.log.close()
 
+    async def ready(self) -> None:
+        """Waits until every service serves: after a kill some still look for the log."""
+        for name in SERVICES:
+            problem: str | None = "not asked"
+            async with asyncio.timeout(PATIENCE_S):
+                while problem:
+                    problem = await asyncio.to_thread(check, self.stack.endpoints[name], timeout_s=1.0)
+
     def new_id(self, prefix: str) -> str:
         """A table id that was not used before."""
         return f"{prefix}-{next(self._numbers)}"
@@ -113,17 +141,31 @@ class Live:
     async def commits(self, table: str, after: int = 0) -> list[tuple[int, DecodedCommit]]:
         """A table's commits; raises ChainBroken."""
         stream = keys.table_log(keys.shard_of(table), table)
-        return [(stored.version, decode_commit(stored.body)) async for stored in self.log.read_all(stream, after)]
+
+        async def read() -> list[tuple[int, DecodedCommit]]:
+            return [(stored.version, decode_commit(stored.body)) async for stored in self.log.read_all(stream, after)]
+
+        return await self._patiently(read)
+
+    async def _patiently(self, read: Callable[[], Awaitable[T]]) -> T:
+        """Reads again where the server had been killed under our connection."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                try:
+                    return await read()
+                except LogUnavailable:
+                    await self.log.wait_available()
 
     async def events(self, table: str, kind: type | tuple[type, ...], after: int = 0) -> list[Any]:
         return [e for _, commit in await self.commits(table, after) for e in commit.events if isinstance(e, kind)]
 
     async def head(self, table: str) -> Head:
-        return await self.log.head(keys.table_log(keys.shard_of(table), table))
+        stream = keys.table_log(keys.shard_of(table), table)
+        return await self._patiently(lambda: self.log.head(stream))
 
-    async def check(self, table: str, *, accounts: Mapping[str, int] | None = None) -> None:
+    async def audit(self, table: str, *, accounts: Mapping[str, int] | None = None) -> None:
         """Chains, decks, verdicts, ledger: all of it must agree, and each account have its deposit and its results."""
-        found, ledgers = await audit_log(self.log)
+        found, ledgers = await self._patiently(lambda: audit_log(self.log))
         verdicts = await read_verdicts(self.log)
         key = KeyRing.load(self.stack.keys_dir, "referee").key("referee")
         verified = Verification()
@@ -161,7 +203,3 @@ async def live(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
         await running.open()
         yield running
         await running.close()
-
-
-def names_of(items: Sequence[Any]) -> list[str]:
-    return [type(item).__name__ for item in items]

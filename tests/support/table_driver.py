@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar, overload
 
 import msgspec
 
@@ -237,11 +237,16 @@ class TableDriver:
             events = self.send(self.parse(action))
         return events
 
-    def refuse(self, action: str) -> Rejection:
-        """Have an action refused as illegal; the refusal must name a rule and what would have been legal."""
+    def refuse(self, action: str, rule: str, william_hill: str = "") -> Rejection:
+        """Have an action refused as illegal; the refusal must name this rule and what would have been legal.
+
+        ``william_hill`` is the statement of that page, where it has one of its own.
+        """
         rejection = self.reject(self.parse(action))
         assert rejection.reason is Reason.ILLEGAL_ACTION, rejection
-        assert rejection.rule, rejection
+        expected = william_hill if william_hill and self.rules.name == WILLIAM_HILL.name else rule
+        assert rejection.rule == expected, rejection
+        assert f"({expected})" in rejection.text, rejection
         assert set(rejection.legal) == set(self.hand.options), rejection
         return rejection
 
@@ -311,7 +316,7 @@ class TableDriver:
         """What the player to act may do (and, given ``seat``, that it is this one's turn)."""
         if seat is not None:
             assert self.turn == seat, f"the turn is at {self.turn}, not {seat}"
-        told = [e for _, events in self.log for e in events if isinstance(e, ev.TurnStarted)][-1]
+        told = [e for e in self.history() if isinstance(e, ev.TurnStarted)][-1]
         assert told.options == self.hand.options, "the players were told something else"
         names = [describe(option) for option in self.hand.options]
         return set(names)
@@ -327,11 +332,21 @@ class TableDriver:
     def stacks(self) -> dict[int, int]:
         return {s.seat: s.stack for s in self.state.sittings.values()}
 
-    def events(self, *kinds: type[T]) -> list[T]:
+    def history(self) -> list[ev.Event]:
+        """Every event of the log."""
+        return [event for _, events in self.log for event in events]
+
+    @overload
+    def events(self) -> list[Any]: ...
+    @overload
+    def events(self, kind: type[T], /) -> list[T]: ...
+    @overload
+    def events(self, kind: type[T], other: type, /, *kinds: type) -> list[Any]: ...
+    def events(self, *kinds: type) -> list[Any]:
         """Events of the last or running hand, of these kinds (all when none is given)."""
-        every = [e for _, events in self.log for e in events]
-        starts = [i for i, e in enumerate(every) if isinstance(e, ev.AntesOpened)]
-        return [e for e in every[starts[-1] :] if not kinds or isinstance(e, kinds)]  # type: ignore[misc]
+        every = self.history()
+        start = max(i for i, event in enumerate(every) if isinstance(event, ev.AntesOpened))
+        return [event for event in every[start:] if not kinds or isinstance(event, kinds)]
 
     def awarded(self) -> list[tuple[int, int, dict[int, int]]]:
         """Pots in the order they were paid: number, amount, shares by seat."""
@@ -351,7 +366,7 @@ class TableDriver:
 
     def showdown(self) -> list[tuple[str, int]]:
         """What happened to hands, in order: ("shown" | "mucked" | "asked", seat)."""
-        names = {ev.HandShown: "shown", ev.HandMucked: "mucked", ev.ShowPrompted: "asked"}
+        names: dict[type, str] = {ev.HandShown: "shown", ev.HandMucked: "mucked", ev.ShowPrompted: "asked"}
         return [(names[type(e)], e.seat) for e in self.events(ev.HandShown, ev.HandMucked, ev.ShowPrompted)]
 
     def dealt_in(self) -> tuple[int, ...]:
@@ -368,20 +383,21 @@ def deal(
     *,
     stacks: Mapping[int, int] | None = None,
     button: int | None = None,
-    **options: object,
+    **options: Any,
 ) -> TableDriver:
     """A table with its third street dealt and the first player to act.
 
-    ``seats`` is a number of players (S1..Sn) or seat numbers; left out, everybody with an ``up`` card plays, else S1-S3.
+    ``seats`` is a number of players (S1..Sn) or seat numbers; left out, everybody with an ``up`` card plays, else
+    S1 to S3.
     ``stacks`` before the ante, 10000 unless said; ``options`` are those of :class:`TableDriver`.
-    """  # noqa: E501
+    """
     if seats is None:
         named = options.get("up", {1: "", 2: "", 3: ""})
         assert isinstance(named, Mapping)
         seats = sorted(named)
     numbers = range(1, seats + 1) if isinstance(seats, int) else seats
     chips = dict.fromkeys(numbers, STACK) | dict(stacks or {})
-    table = TableDriver(rules, chips, **options)  # type: ignore[arg-type]
+    table = TableDriver(rules, chips, **options)
     if button is None:
         table.start()
     else:

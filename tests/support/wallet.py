@@ -33,6 +33,7 @@ from wallet_service.app import WalletApp
 
 PATIENCE_S = 20.0
 NEVER = 10**15
+LONG_S = 24 * 3600
 FED = (te.BuyInRequested, te.TopUpRequested, te.CashOutRequested, te.TableOpened, te.HandEnded)
 
 
@@ -226,5 +227,5 @@ async def working(log: EventLog, **options: Any) -> AsyncIterator[Office]:
 
 
 def who(account: str, *roles: str) -> tuple[tuple[str, str], ...]:
-    """Metadata of a caller with these roles; a player if none."""
-    return (("authorization", f"Bearer {token(account, *roles)}"),)
+    """Metadata of a caller with these roles; a player if none. Outlives any run of the tests: modules keep it."""
+    return (("authorization", f"Bearer {token(account, *roles, ttl_s=LONG_S)}"),)

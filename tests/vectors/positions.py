@@ -6,6 +6,8 @@ it is wanted.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from stud_core.presets import PLAYNOW, WILLIAM_HILL
@@ -63,9 +65,7 @@ def fifth_street(
     return _on_street(rules, street, boards, behind or {}, down=down)
 
 
-def _on_street(
-    rules: Ruleset, street: int, up: dict[int, str], behind: dict[int, int], **options: object
-) -> TableDriver:
+def _on_street(rules: Ruleset, street: int, up: dict[int, str], behind: dict[int, int], **options: Any) -> TableDriver:
     stacks = {seat: stack_with(rules, chips) for seat, chips in behind.items()}
     table = deal(rules, up=up, stacks=stacks, bring_in=bring_in(rules), **options)
     table.passively_to(street)

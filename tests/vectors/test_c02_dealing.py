@@ -60,8 +60,8 @@ def test_vector_031_the_button_skips_an_empty_seat(rules: Ruleset):
     table.send(LeaveSeat("a7"))
     table.passively_to_the_end()
     table.settle()
-    asked = [e for _, events in table.log for e in events if isinstance(e, ev.CashOutRequested)]
-    table.send(RecordCashOut(asked[0].sitting_no, asked[0].claim or 0))
+    asked = only(table.history(), ev.CashOutRequested)
+    table.send(RecordCashOut(asked.sitting_no, asked.claim or 0))
     table.start()
     assert only(table.events(), ev.HandStarted).button == 2
 

@@ -1,5 +1,7 @@
 """Rule vectors C.3: who is first to act from fourth street on (rows 36-47)."""
 
+from typing import Any
+
 import pytest
 
 from stud_core import events as ev
@@ -8,7 +10,7 @@ from tests.support.table_driver import TableDriver, deal, none
 from tests.vectors.positions import both, bring_in, fifth_street, stack_with, william_hill
 
 
-def shown(rules: Ruleset, first: str, second: str, **options: object) -> TableDriver:
+def shown(rules: Ruleset, first: str, second: str, **options: Any) -> TableDriver:
     """S1 and S2 with these boards, everything called and checked until the last of the cards lies there."""
     table = deal(rules, up={1: first, 2: second}, **options)
     table.passively_to(2 + len(first.split()))
@@ -90,7 +92,8 @@ def test_vector_047_one_player_with_chips_is_not_asked(rules: Ruleset):
     table = deal(rules, 3, stacks={1: called, 2: called})
     table.play("1 bring_in", "2 call", f"3 call {bring_in(rules)}")
     assert [a.seat for a in table.events(ev.ActionTaken)] == [1, 2, 3]
-    after = table.events()[table.events().index(table.events(ev.ActionTaken)[-1]) :]
+    events = table.events()
+    after = events[max(i for i, e in enumerate(events) if isinstance(e, ev.ActionTaken)) :]
     assert none(after, ev.TurnStarted)
     assert [d.street for d in table.events(ev.CardsDealt)] == [3, 4, 5, 6, 7]
-    assert [what for what, _ in table.showdown()]
+    assert table.showdown()[0][0] == "shown"

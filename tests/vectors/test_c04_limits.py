@@ -2,8 +2,8 @@
 
 from stud_core import events as ev
 from stud_core.ruleset import Ruleset
-from tests.support.table_driver import only
-from tests.vectors.positions import LEADER, PAIR, both, deal, fifth_street, fourth_street
+from tests.support.table_driver import deal, only
+from tests.vectors.positions import LEADER, PAIR, both, fifth_street, fourth_street
 
 NO_PAIR = {seat: LEADER[seat] for seat in (1, 2, 3)}
 
@@ -11,7 +11,7 @@ NO_PAIR = {seat: LEADER[seat] for seat in (1, 2, 3)}
 @both
 def test_vector_048_no_pair_no_choice(rules: Ruleset):
     table = fourth_street(rules, NO_PAIR)
-    table.refuse("1 bet 1000")
+    table.refuse("1 bet 1000", "P61", "W14")
     assert table.legal(1) == {"fold", "check", "bet 500"}
 
 
@@ -46,6 +46,7 @@ def test_vector_052_a_high_wager_locks(rules: Ruleset):
     table.play("1 bet 500", "2 raise 1500")
     assert table.hand.locked
     assert table.legal(3) == {"fold", "call 1500", "raise to 2500"}
+    table.refuse("3 raise 2000", "P24", "W17")
 
 
 @both
@@ -54,13 +55,14 @@ def test_vector_053_the_cap_counts_wagers_not_money(rules: Ruleset):
     table.play("1 bet 500", "2 raise 1500", "3 raise 2500", "1 raise 3500")
     assert table.hand.wagers == 4
     assert table.legal(2) == {"fold", "call 2000"}
+    table.refuse("2 raise 4500", "P56", "W19")
 
 
 @both
 def test_vector_054_a_high_bet_is_not_met_with_a_low_raise(rules: Ruleset):
     table = fourth_street(rules)
     table.play("1 bet 1000")
-    refusal = table.refuse("2 raise 1500")
+    refusal = table.refuse("2 raise 1500", "P24", "W17")
     assert [o.to for o in refusal.legal if o.verb is ev.Verb.RAISE] == [2000]
     assert table.legal(2) == {"fold", "call 1000", "raise to 2000"}
 
@@ -71,6 +73,7 @@ def test_vector_055_anybody_may_use_the_pair(rules: Ruleset):
     table.play("1 check", "2 bet 1000")
     assert table.hand.locked
     assert table.legal(3) == {"fold", "call 1000", "raise to 2000"}
+    table.refuse("3 raise 1500", "P24", "W17")
 
 
 @both
@@ -87,8 +90,8 @@ def test_vector_057_a_folded_seat_shows_no_pair(rules: Ruleset):
     assert table.events(ev.DealRequested)[-1].targets == (2, 3, 4)
     assert len(table.hand.up[1]) == 1
     assert not table.hand.pair_option
-    assert "bet 1000" not in table.legal(2)
     assert table.legal(2) == {"fold", "check", "bet 500"}
+    table.refuse("2 bet 1000", "P61", "W14")
 
 
 @both
@@ -103,13 +106,13 @@ def test_vector_058_the_pair_of_an_all_in_player_counts(rules: Ruleset):
 def test_vector_059_up_to_twice_is_no_spread(rules: Ruleset):
     table = fourth_street(rules)
     for size in ("", " low", " high"):
-        table.refuse(f"1 bet 700{size}")
+        table.refuse(f"1 bet 700{size}", "P62", "W15")
 
 
 @both
 def test_vector_060_fifth_street_is_at_the_higher_limit(rules: Ruleset):
     table = fifth_street(rules)
-    table.refuse("1 bet 500")
+    table.refuse("1 bet 500", "P27", "W16")
     assert table.legal(1) == {"fold", "check", "bet 1000"}
 
 
@@ -117,7 +120,7 @@ def test_vector_060_fifth_street_is_at_the_higher_limit(rules: Ruleset):
 def test_vector_061_a_pair_on_fifth_gives_no_choice(rules: Ruleset):
     table = fifth_street(rules, up={1: "9c 8d 9h Ks", 2: "3h Kd 7c", 3: "4s Jh 6d"})
     assert table.legal(1) == {"fold", "check", "bet 1000"}
-    table.refuse("1 bet 500 low")
+    table.refuse("1 bet 500 low", "P27", "W16")
     table.play("1 bet 1000")
     assert table.legal(2) == {"fold", "call 1000", "raise to 2000"}
 

@@ -11,7 +11,8 @@ from stud_core import events as ev
 from stud_core.conservation import check
 from stud_core.evolve import evolve
 from stud_core.ruleset import Ruleset
-from tests.support.table_driver import TableDriver, deal, only
+from stud_core.state import Table
+from tests.support.table_driver import TableDriver, deal, knobs, only
 from tests.vectors.positions import ROYAL_DOWN, ROYAL_UP, both, playnow, william_hill
 from tests.vectors.random_play import play_hands
 
@@ -59,9 +60,10 @@ def test_vector_085_uncalled_part_of_a_bet(rules: Ruleset):
 
 @both
 def test_vector_086_a_folded_bet_counts_as_called(rules: Ruleset):
-    up = {1: "Ac Kd Jh 9s", 2: "2c Td 8h 6s", 3: "Kc 7d 5h 3s"}
-    table = deal(rules, up=up, stacks={3: 700}, limits=(1000, 2000), ante=500, bring_in=500)
-    table.play("2 bring_in", "3 call 200", "1 call", "1 check", "2 check", "1 bet 2000", "2 fold")
+    """S2's 500 lie in the round in which he folds: they are what S1's raise is measured against (B.21)."""
+    up = {1: "Ac Kd Jh 8s", 2: "9c 9d", 3: "2c 7d 5h 3s"}
+    table = deal(rules, up=up, stacks={3: 700}, limits=(500, 2000), ante=250, bring_in=250)
+    table.play("3 bring_in", "1 call", "2 call", "2 bet 500", "3 call 200", "1 raise 2500", "2 fold")
     table.passively_to_the_end()
     assert contributions(table) == {1: 3000, 2: 1000, 3: 700}
     assert table.returned() == {1: 2000}
@@ -180,7 +182,7 @@ def test_vector_095_no_chip_is_made_or_lost(rules: Ruleset, seed: int):
     raked = rules if seed % 2 else with_rake(rules)
     table = TableDriver(raked, stacks, up={}, seed=seed)
     play_hands(table, hands=3, rng=rng)
-    ended = [e for _, events in table.log for e in events if isinstance(e, ev.HandEnded)]
+    ended = [e for e in table.history() if isinstance(e, ev.HandEnded)]
     assert ended
     for hand in ended:
         assert sum(d.delta for d in hand.deltas) + hand.rake == 0
@@ -189,16 +191,11 @@ def test_vector_095_no_chip_is_made_or_lost(rules: Ruleset, seed: int):
 
 
 def with_rake(rules: Ruleset) -> Ruleset:
-    from tests.support.table_driver import knobs
-
     return knobs(rules, rake_bps=500, rake_cap=60)
 
 
 def every_event_conserves(table: TableDriver) -> None:
     """Conservation inside commits too, and no stack below zero in any event."""
-    state = None
-    from stud_core.state import Table
-
     state = Table()
     for version, events in table.log:
         for event in events:
@@ -214,7 +211,7 @@ def test_vector_095_a_buy_in_and_a_cash_out_balance_too(rules: Ruleset):
     table.send(cmd.LeaveSeat("a2"))
     table.passively_to_the_end()
     table.settle()
-    claim = only([e for _, events in table.log for e in events], ev.CashOutRequested)
+    claim = only(table.history(), ev.CashOutRequested)
     table.send(cmd.RecordCashOut(claim.sitting_no, claim.claim or 0))
     assert table.state.paid_in - table.state.paid_out == table.stack(1)
     every_event_conserves(table)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import combinations_with_replacement
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -13,12 +14,13 @@ from stud_core.cards import parse_card
 from stud_core.clear_deck import ClearDeck
 from stud_core.deck import Positions, Stub, take
 from stud_core.events import DealMode
+from stud_core.presets import PLAYNOW
 from stud_core.river import river_plan
 from stud_core.ruleset import Ruleset
 from stud_core.shuffle import deck_order, river_rank
 from tests.support.table_dealer import River
 from tests.support.table_driver import TableDriver, deal, knobs, the
-from tests.vectors.positions import PLAYNOW, ROYAL_UP, both
+from tests.vectors.positions import ROYAL_UP, both
 from tests.vectors.random_play import play_hands
 
 Counts = tuple[int, int, int, int, int]  # players dealt a card on third … seventh street
@@ -26,7 +28,7 @@ Counts = tuple[int, int, int, int, int]  # players dealt a card on third … sev
 NORMAL, RECYCLE, COMMUNITY = DealMode.NORMAL, DealMode.RECYCLE, DealMode.COMMUNITY
 
 
-def river_after(rules: Ruleset, counts: Counts, *, rebuild: bool = True, **options: object) -> TableDriver:
+def river_after(rules: Ruleset, counts: Counts, *, rebuild: bool = True, **options: Any) -> TableDriver:
     """Play until the river is dealt, with exactly ``counts`` players on each street: the highest seats fold."""
     table = deal(rules, counts[0], rebuild=rebuild, **options)
     while table.running and table.hand.street < 7:
@@ -185,7 +187,25 @@ def by_hand(counts: Counts, burns: bool) -> DealMode:
 
 
 COMMUNITY_TUPLES = {
-    (8, 8, 8, 8, 8), (8, 8, 8, 8, 7), (8, 8, 8, 8, 6), (8, 8, 8, 8, 5), (8, 8, 8, 7, 7), (8, 8, 8, 7, 6), (8, 8, 7, 7, 7),  # noqa: E501
+    (8, 8, 8, 8, 8), (8, 8, 8, 8, 7), (8, 8, 8, 8, 6), (8, 8, 8, 8, 5),
+    (8, 8, 8, 7, 7), (8, 8, 8, 7, 6), (8, 8, 7, 7, 7),
+}  # fmt: skip
+
+# The list of B.12: with nothing to spare, and with some.
+RECYCLE_TUPLES = {
+    (8, 8, 8, 8, 4), (8, 8, 8, 7, 5), (8, 8, 8, 6, 6), (8, 8, 7, 7, 6), (8, 7, 7, 7, 7),
+    (8, 8, 8, 8, 2), (8, 8, 8, 8, 3),
+    (8, 8, 8, 7, 2), (8, 8, 8, 7, 3), (8, 8, 8, 7, 4),
+    (8, 8, 8, 6, 3), (8, 8, 8, 6, 4), (8, 8, 8, 6, 5),
+    (8, 8, 8, 5, 4), (8, 8, 8, 5, 5),
+    (8, 8, 7, 7, 3), (8, 8, 7, 7, 4), (8, 8, 7, 7, 5),
+    (8, 8, 7, 6, 4), (8, 8, 7, 6, 5), (8, 8, 7, 6, 6),
+    (8, 8, 7, 5, 5),
+    (8, 8, 6, 6, 5), (8, 8, 6, 6, 6),
+    (8, 7, 7, 7, 4), (8, 7, 7, 7, 5), (8, 7, 7, 7, 6),
+    (8, 7, 7, 6, 5), (8, 7, 7, 6, 6),
+    (8, 7, 6, 6, 6),
+    (7, 7, 7, 7, 7),
 }  # fmt: skip
 
 
@@ -199,6 +219,8 @@ def test_vector_112_all_462_tuples(rules: Ruleset):
     else:
         assert totals == {NORMAL: 455, COMMUNITY: 7}
     assert {counts for counts, mode in expected.items() if mode is COMMUNITY} == COMMUNITY_TUPLES
+    recycled = {counts for counts, mode in expected.items() if mode is RECYCLE}
+    assert recycled == (RECYCLE_TUPLES if rules is PLAYNOW else set())
     for counts, mode in expected.items():
         table = river_after(rules, counts, rebuild=False)
         request = table.dealer.requests[-1]
@@ -209,10 +231,18 @@ def test_vector_112_all_462_tuples(rules: Ruleset):
 
 @both
 def test_vector_112_the_plan_says_the_same(rules: Ruleset):
+    modes: Counter[DealMode] = Counter()
     for counts in every_tuple():
         mode = by_hand(counts, rules.burns)
         plan = river_plan(rules, counts)
         assert (plan.mode, plan.burn) == (mode, mode is NORMAL and rules.burns), counts
+        stub = 52 - 3 * counts[0] - sum(counts[1:4]) - (3 if rules.burns else 0)
+        pool = {NORMAL: stub - plan.burn, RECYCLE: stub + 3, COMMUNITY: 3 if rules.burns else stub}[mode]
+        assert (plan.stub, plan.pool) == (stub, pool), counts
+        assert plan.pool >= (1 if mode is COMMUNITY else counts[4]), counts
+        modes[plan.mode] += 1
+    normal, recycle = (424, 31) if rules is PLAYNOW else (455, 0)
+    assert (modes[NORMAL], modes[RECYCLE], modes[COMMUNITY]) == (normal, recycle, 7)
 
 
 @both
@@ -289,7 +319,7 @@ def test_vector_115_the_community_card_belongs_to_everybody(rules: Ruleset):
 
 def evaluate(cards: tuple[int | None, ...]) -> int:
     """Rank of seven cards by an evaluator that the core does not choose the arguments of."""
-    from phevaluator import evaluate_cards
+    from phevaluator import evaluate_cards  # type: ignore[import-untyped]
 
     return int(evaluate_cards(*[the(card) for card in cards]))
 

@@ -33,7 +33,7 @@ def test_vector_151_a_posted_bring_in_has_acted(rules: Ruleset):
     table = deal(rules, 3, stacks={2: 350})
     table.play("1 bring_in", "2 complete 300", "3 call 300")
     assert table.legal(1) == {"fold", "call 100"}
-    table.refuse("1 complete 500")
+    table.refuse("1 complete 500", "B.8")
 
 
 @both
@@ -60,6 +60,8 @@ def test_vector_153_a_layer_of_folded_chips_merges_into_the_one_below(rules: Rul
     live = [False, True, True, False, False, False, False, False, False]
     assert build_pots(paid, live) == ((1200, (1, 2)), (700, (2,)))
     assert sum(amount for amount, _ in build_pots(paid, live)) == sum(paid)
+    # With the live ones level there is one layer only, and it takes everything.
+    assert build_pots([0, 300, 300, 500, 700], [False, True, True, False, False]) == ((1800, (1, 2)),)
 
 
 @both
@@ -68,12 +70,9 @@ def test_vector_153_everything_is_paid(rules: Ruleset):
     up = {1: "Ac Kd Jh 9s", 2: "Qc Td 8h 6s", 3: "2c 7d 5h 3s", 4: "Kc Ts 8c 6h"}
     table = deal(rules, up=up, stacks={1: 350})
     table.play("3 open 500", "4 call", "1 call 300", "2 call")
-    table.play("2 bet 500" if table.turn == 2 else "4 bet 500")
-    bettor = table.events(ev.ActionTaken)[-1].seat
-    while table.running and table.turn is not None and table.hand.street == 4:
-        table.play(f"{table.turn} fold")
+    table.play("2 bet 500", "3 fold", "4 fold")  # S1 leads, all-in; S2 is the next clockwise
     table.passively_to_the_end()
-    assert table.returned() == {bettor: 500}
-    assert table.pots == [(4 * 350, {1, bettor}), (3 * 200, {bettor})]
-    assert table.awarded()[0] == (1, 600, {bettor: 600})
+    assert table.returned() == {2: 500}
+    assert table.pots == [(4 * 350, {1, 2}), (3 * 200, {2})]
+    assert table.awarded()[0] == (1, 600, {2: 600})
     assert sum(table.won().values()) == 2000

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from stud_core.events import Delta
 from stud_core.ledger.events import Posting
+
+MAX_AMOUNT: Final = 10**15
+"""Most that one booking moves, minor units."""
+
+MAX_BALANCE: Final = 4 * 10**18
+"""Most that any account may reach, either way: every figure of a ledger fits the 64 bits of the wire."""
 
 
 class L(msgspec.Struct, frozen=True, gc=False):
@@ -15,6 +23,7 @@ class L(msgspec.Struct, frozen=True, gc=False):
 class OpenAccount(L, frozen=True, gc=False):
     account: str
     request_id: str
+    actor: str = ""
 
 
 class Deposit(L, frozen=True, gc=False):
@@ -37,12 +46,14 @@ class FreezeAccount(L, frozen=True, gc=False):
     account: str
     operator: str
     reason: str
+    request_id: str = ""
 
 
 class UnfreezeAccount(L, frozen=True, gc=False):
     account: str
     operator: str
     reason: str
+    request_id: str = ""
 
 
 class FundBuyIn(L, frozen=True, gc=False):
@@ -57,11 +68,14 @@ class FundBuyIn(L, frozen=True, gc=False):
 
 
 class FundTopUp(L, frozen=True, gc=False):
+    """``refusal`` as in :class:`FundBuyIn`."""
+
     table: str
     sitting_no: int
     top_up_no: int
     account: str
     amount: int
+    refusal: str = ""
 
 
 class SettleHand(L, frozen=True, gc=False):
@@ -75,7 +89,9 @@ class SettleHand(L, frozen=True, gc=False):
 
 
 class CashOut(L, frozen=True, gc=False):
-    """``claim`` None: the sitting never sat, pay what its escrow holds."""
+    """``claim`` None: the sitting never sat, pay what its escrow holds. ``after_hand``: the last hand dealt in, as the
+    table says or as the referee's log says, whichever is later.
+    """
 
     table: str
     sitting_no: int
@@ -90,12 +106,14 @@ class ResolveCashOut(L, frozen=True, gc=False):
     amount: int
     operator: str
     reason: str
+    request_id: str = ""
 
 
 class Adjust(L, frozen=True, gc=False):
     postings: tuple[Posting, ...]
     operator: str
     reference: str
+    request_id: str = ""
 
 
 Command = (

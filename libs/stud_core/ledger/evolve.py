@@ -5,29 +5,43 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
 from stud_core.ledger.names import player
 from stud_core.ledger.postings import postings_of
-from stud_core.ledger.state import Booked, Ledger, SittingBook, SittingLife
+from stud_core.ledger.requests import NOWHERE, Answered, Origin, call_key, content_of, key_of
+from stud_core.ledger.state import Ledger, SittingBook, SittingLife
 
 
-def evolve(state: Ledger, events: Sequence[Any], version: int) -> None:
+def evolve(state: Ledger, events: Sequence[Any], version: int, origin: Origin = NOWHERE) -> None:
     """Fold one commit into ``state``."""
     for event in events:
         for line in postings_of(event):
-            state.balances[line.account] += line.amount
+            _add(state.balances, line.account, line.amount)
         note = _NOTES.get(type(event))
         if note is not None:
             note(state, event, version)
+    if origin.request_id and not any(isinstance(event, ev.Deposited | ev.Withdrawn) for event in events):
+        decided = any(isinstance(event, ev.Adjusted) for event in events)
+        key = call_key(origin.actor, origin.request_id)
+        state.requests[key] = Answered(origin.content, version, decided=decided)
     state.version = version
 
 
 def fold(commits: Iterable[tuple[int, Sequence[Any]]]) -> Ledger:
-    """Rebuild a ledger from (version, events) pairs."""
+    """Rebuild a ledger from (version, events) pairs; what callers may repeat is not among them."""
     state = Ledger()
     for version, events in commits:
         evolve(state, events, version)
     return state
+
+
+def _add(balances: dict[str, int], name: str, amount: int) -> None:
+    balance = balances.get(name, 0) + amount
+    if balance or not name.startswith("escrow:"):
+        balances[name] = balance
+    else:  # an escrow serves one sitting, and there are ever more of them
+        balances.pop(name, None)
 
 
 def _opened(state: Ledger, event: ev.AccountOpened, _: int) -> None:
@@ -35,13 +49,17 @@ def _opened(state: Ledger, event: ev.AccountOpened, _: int) -> None:
 
 
 def _booked(state: Ledger, event: ev.Deposited | ev.Withdrawn, version: int) -> None:
-    content = (type(event).__name__, event.amount, event.reference)
-    balance = state.balance(player(event.account))
-    state.booked[event.account, event.request_id] = Booked(content, version, balance)
+    kind = cmd.Deposit if isinstance(event, ev.Deposited) else cmd.Withdraw
+    command = kind(event.account, event.amount, event.reference, event.request_id, event.cashier)
+    key = key_of(command)
+    if key is not None:
+        state.requests[key] = Answered(content_of(command), version, state.balance(player(event.account)))
 
 
 def _funded(state: Ledger, event: ev.BuyInFunded, _: int) -> None:
-    state.sittings[event.table, event.sitting_no] = SittingBook(event.account, SittingLife.OPEN)
+    book = SittingBook(event.account, SittingLife.OPEN, event.amount)
+    state.sittings[event.table, event.sitting_no] = book
+    state.at_tables.setdefault(event.account, set()).add((event.table, event.sitting_no))
 
 
 def _declined(state: Ledger, event: ev.BuyInDeclined, _: int) -> None:
@@ -49,7 +67,9 @@ def _declined(state: Ledger, event: ev.BuyInDeclined, _: int) -> None:
 
 
 def _topped_up(state: Ledger, event: ev.TopUpFunded | ev.TopUpDeclined, _: int) -> None:
-    state.sittings[event.table, event.sitting_no].top_up_no = event.top_up_no
+    book = state.sittings[event.table, event.sitting_no]
+    book.top_up_no = event.top_up_no
+    book.topped = event.amount if isinstance(event, ev.TopUpFunded) else 0
 
 
 def _settled(state: Ledger, event: ev.HandSettled, _: int) -> None:
@@ -66,6 +86,16 @@ def _cashed_out(state: Ledger, event: ev.CashedOut, _: int) -> None:
     if known is None:
         known = state.sittings[event.table, event.sitting_no] = SittingBook(event.account, SittingLife.CLOSED)
     known.life = SittingLife.CLOSED
+    _discard(state.at_tables, known.account, (event.table, event.sitting_no))
+    _discard(state.held, event.table, event.sitting_no)
+
+
+def _discard(index: dict[str, set[Any]], name: str, place: Any) -> None:
+    places = index.get(name)
+    if places is not None:
+        places.discard(place)
+        if not places:
+            del index[name]
 
 
 def _cash_out_blocked(state: Ledger, event: ev.CashOutBlocked, _: int) -> None:
@@ -73,7 +103,9 @@ def _cash_out_blocked(state: Ledger, event: ev.CashOutBlocked, _: int) -> None:
     if known is None:
         known = state.sittings[event.table, event.sitting_no] = SittingBook(event.account, SittingLife.BLOCKED)
     known.life = SittingLife.BLOCKED
-    known.claim = event.claim
+    known.claim = event.claim if event.account == known.account else None
+    state.at_tables.setdefault(known.account, set()).add((event.table, event.sitting_no))
+    state.held.setdefault(event.table, set()).add(event.sitting_no)
 
 
 def _frozen(state: Ledger, event: ev.AccountFrozen, _: int) -> None:

@@ -21,6 +21,16 @@ def escrow(table: str, sitting_no: int) -> str:
     return f"escrow:{table}:{sitting_no}"
 
 
+def parse_escrow(name: str) -> tuple[str, int] | None:
+    """Return table and sitting of an escrow's name, None for any other. Each escrow has one name: no zeros in front."""
+    kind, _, rest = name.partition(":")
+    table, _, number = rest.rpartition(":")
+    if kind != "escrow" or not (number.isascii() and number.isdecimal()):
+        return None
+    sitting_no = int(number)
+    return (table, sitting_no) if escrow(table, sitting_no) == name else None
+
+
 def guarded(name: str) -> bool:
     """Whether an account's debits may never exceed its credits: players and escrows."""
     return name.startswith(("player:", "escrow:"))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from typing import Any
 
 import msgspec
 
 from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
-from stud_core.ledger.commands import Refusal
+from stud_core.ledger.commands import MAX_AMOUNT, MAX_BALANCE, Refusal
 from stud_core.ledger.events import Posting
-from stud_core.ledger.names import CASHIER, RAKE, escrow, guarded
+from stud_core.ledger.names import CASHIER, RAKE, escrow, guarded, parse_escrow, player
 from stud_core.ledger.postings import move
 from stud_core.ledger.state import Ledger, SittingLife
 
@@ -30,7 +29,10 @@ def resolve_cash_out(state: Ledger, command: cmd.ResolveCashOut, _: int) -> Answ
     if book is None or book.life is not SittingLife.BLOCKED:
         return Refusal("NOTHING_BLOCKED", f"no cash-out of sitting {command.sitting_no} is blocked")
     if book.account not in state.accounts:
-        return Refusal("UNKNOWN_ACCOUNT", f"there is no account {book.account!r} to pay")
+        return Refusal("UNKNOWN_ACCOUNT", "the sitting is of an account that was never opened")
+    if not 0 <= command.amount <= MAX_AMOUNT:
+        limits = {"field": "amount", "min": "0", "max": str(MAX_AMOUNT)}
+        return Refusal("INVALID_FIELD", f"amount {command.amount}: want 0 to {MAX_AMOUNT} minor units", limits)
     name = escrow(command.table, command.sitting_no)
     lines = move(CASHIER, name, command.amount - state.balance(name))
     key = proposal_id("cash-out", command.table, command.sitting_no, command.amount)
@@ -62,33 +64,35 @@ def _second(state: Ledger, proposed: ev.AdjustmentProposed) -> ev.Adjusted | Ans
 
 
 def _wrong(state: Ledger, lines: tuple[Posting, ...]) -> str:
-    if not lines or sum(line.amount for line in lines) != 0 or any(line.amount == 0 for line in lines):
-        return "want two or more lines other than zero that sum to zero"
-    change: dict[str, int] = defaultdict(int)
+    if not lines or sum(line.amount for line in lines) != 0:
+        return "want two or more lines that sum to zero"
+    change: dict[str, int] = {}
     for line in lines:
-        change[line.account] += line.amount
+        if not 1 <= abs(line.amount) <= MAX_AMOUNT:
+            return f"{line.account[:64]!r} by {line.amount}: want 1 to {MAX_AMOUNT} minor units, either way"
+        change[line.account] = change.get(line.account, 0) + line.amount
     for name, amount in change.items():
         problem = _wrong_line(state, name)
         if problem:
             return problem
-        if guarded(name) and state.balance(name) + amount < 0:
+        balance = state.balance(name) + amount
+        if guarded(name) and balance < 0:
             return f"{name} would be overdrawn: it holds {state.balance(name)}"
+        if abs(balance) > MAX_BALANCE:
+            return f"{name} would reach {balance}: want at most {MAX_BALANCE} minor units"
     return ""
 
 
 def _wrong_line(state: Ledger, name: str) -> str:
     if name in {RAKE, CASHIER}:
         return ""
-    kind, _, rest = name.partition(":")
-    if kind == "player":
-        return "" if rest in state.accounts else f"there is no account {rest!r}"
-    table, _, number = rest.rpartition(":")
-    canonical = kind == "escrow" and number.isdecimal() and name == escrow(table, int(number))
-    book = state.sittings.get((table, int(number))) if canonical else None
-    if book is None or book.life is SittingLife.DECLINED:
-        return f"{name!r} is no ledger account"
-    if book.life is SittingLife.CLOSED:
-        return f"{name} is closed: nothing would pay it out"
-    if book.life is SittingLife.OPEN and table not in state.blocked:
+    if name.startswith(player("")):
+        account = name.removeprefix(player(""))
+        return "" if account in state.accounts else f"there is no account {account[:64]!r}"
+    place = parse_escrow(name)
+    book = state.sittings.get(place) if place is not None else None
+    if place is None or book is None or not book.holds_money:
+        return f"{name[:128]!r} is no ledger account that holds money"
+    if book.life is SittingLife.OPEN and place[0] not in state.blocked:
         return f"{name} is the escrow of an open sitting"
     return ""

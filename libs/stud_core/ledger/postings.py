@@ -63,3 +63,15 @@ def unsound(state: Ledger, events: Iterable[object]) -> str:
             if guarded(line.account) and state.balance(line.account) + change[line.account] < 0:
                 return f"{type(event).__name__}: {line.account} would be overdrawn"
     return ""
+
+
+def trial_balance(events: Iterable[object], onto: dict[str, int] | None = None) -> dict[str, int]:
+    """Add up the lines of events, account by account; ``onto`` continues an earlier sum.
+
+    The figures come from the entries alone, so that they can contradict a ledger that carries its balances along.
+    """
+    balances = {} if onto is None else onto
+    for event in events:
+        for line in postings_of(event):
+            balances[line.account] = balances.get(line.account, 0) + line.amount
+    return balances

@@ -1,7 +1,7 @@
 """What a ledger is, folded from its log.
 
-Every request id of a deposit or withdrawal is kept: forgetting one could book money twice. That costs about
-300 bytes each, in memory and for good.
+Every answered request id and every sitting is kept: forgetting one could move money twice. A request costs about
+400 bytes and a sitting about 250, in memory and for as long as the ledger lives.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from enum import IntEnum
 import msgspec
 
 from stud_core.ledger.events import AdjustmentProposed
+from stud_core.ledger.requests import Answered, Key
 
 
 class SittingLife(IntEnum):
@@ -24,20 +25,22 @@ class SittingLife(IntEnum):
 
 
 class SittingBook(msgspec.Struct):
-    """One sitting's account, life, and the last top-up that was answered; ``claim`` once it is blocked."""
+    """One sitting: the amounts of its buy-in and of the last top-up that was answered, 0 = declined.
+
+    ``claim`` is what the table claimed when the cash-out was blocked; None when it claimed for another account.
+    """
 
     account: str
     life: SittingLife
+    bought: int = 0
     top_up_no: int = 0
-    claim: int = 0
+    topped: int = 0
+    claim: int | None = None
 
-
-class Booked(msgspec.Struct, frozen=True):
-    """A deposit or withdrawal that was booked, for those who ask again."""
-
-    content: tuple[str, int, str]  # kind, amount, reference
-    version: int
-    balance: int
+    @property
+    def holds_money(self) -> bool:
+        """Whether its escrow may still be paid into and out of."""
+        return self.life in {SittingLife.OPEN, SittingLife.BLOCKED}
 
 
 class Ledger(msgspec.Struct):
@@ -50,7 +53,9 @@ class Ledger(msgspec.Struct):
     sittings: dict[tuple[str, int], SittingBook] = msgspec.field(default_factory=dict)
     settled: dict[str, int] = msgspec.field(default_factory=dict)  # table -> last hand settled
     blocked: dict[str, int] = msgspec.field(default_factory=dict)  # table -> hand whose settlement is blocked
-    booked: dict[tuple[str, str], Booked] = msgspec.field(default_factory=dict)
+    at_tables: dict[str, set[tuple[str, int]]] = msgspec.field(default_factory=dict)  # account -> its live sittings
+    held: dict[str, set[int]] = msgspec.field(default_factory=dict)  # table -> sittings whose cash-out is blocked
+    requests: dict[Key, Answered] = msgspec.field(default_factory=dict)
     proposals: dict[str, AdjustmentProposed] = msgspec.field(default_factory=dict)
 
     def balance(self, name: str) -> int:

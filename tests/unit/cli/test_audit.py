@@ -10,7 +10,7 @@ from rich.console import Console
 
 from stud_cli import audit as module
 from stud_cli.audit import Audit, audit_log, show
-from stud_cli.ledgers import Ledger
+from stud_cli.ledgers import Ledger, read_ledger
 from stud_core import events as ev
 from stud_core import verdict_events as ve
 from stud_core.ledger import events as le
@@ -76,10 +76,10 @@ async def test_money_on_its_way_while_logs_are_read_is_no_problem(monkeypatch: p
     """The first reading of the ledger is older than the table that is read after it."""
     old = await OPEN.log()
     del old.store.data.logs[LEDGER][OPEN.version_of(LEDGER, le.BuyInFunded, 3) - 1 :]
-    log, read, readings = await OPEN.log(), module.read_ledger, iter([old])
+    log, readings = await OPEN.log(), iter([old])
 
     async def late(given: MemoryEventLog, currency: str) -> Ledger:
-        return await read(next(readings, given), currency)
+        return await read_ledger(next(readings, given), currency)
 
     monkeypatch.setattr(module, "read_ledger", late)
     assert (await audited(log)).ok

@@ -5,15 +5,16 @@ import io
 import pytest
 from rich.console import Console, RenderableType
 
-from stud.common.v1 import ruleset_pb2
+from stud.common.v1 import card_pb2, ruleset_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud_cli.drawing import card_text, cards_text, draw, money
+from stud_cli.output import table_of
 from stud_core.cards import parse_card
 
 
-def code(name: str) -> int:
+def code(name: str) -> card_pb2.Card.ValueType:
     """A card as the wire has it."""
-    return parse_card(name) + 1
+    return card_pb2.Card.ValueType(parse_card(name) + 1)
 
 
 def text_of(drawn: RenderableType) -> str:
@@ -121,3 +122,15 @@ def test_who_may_see_cards_sees_them():
     view.seats.append(dealt(2, down_count=2, up=[code("As")]))
     assert "?? ?? A♠" in text_of(draw(view, 1))
     assert "K♦ K♣ A♠" in text_of(draw(view, 1, {2: [code("Kd"), code("Kc")]}))
+
+
+def test_names_are_never_taken_for_markup():
+    """Whoever opens a table names it; a name must not colour, hide or break anything."""
+    view = pb.TableView(config=config())
+    view.config.name = "[red]Main[/nonsense]"
+    view.seats.append(seat(1, "[bold]ada"))
+    text = text_of(draw(view, 1))
+    assert "[red]Main[/nonsense] · playnow" in text
+    assert "[bold]ada" in text
+    rows = table_of("Parked", ("reason",), [("[/nonsense]",)])
+    assert "[/nonsense]" in text_of(rows)

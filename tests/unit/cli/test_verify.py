@@ -30,7 +30,7 @@ async def told(changes: dict[str, Change], key: Key | None = HISTORY.referee_key
     return (await verified(await HISTORY.log(changes), key)).problems
 
 
-def with_fields(kind: type, hand_no: int = 2, **fields: Any) -> Change:
+def with_fields(kind: Any, hand_no: int = 2, **fields: Any) -> Change:
     """Changes the events of one kind that belong to a hand."""
 
     def change(event: Any) -> Any:

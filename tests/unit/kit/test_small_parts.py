@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import contextvars
 
 import pytest
 import structlog
@@ -35,11 +36,16 @@ def test_a_text_is_printable_and_within_its_length(bad):
     assert require_text("späte Runde", "name", 64) == "späte Runde"
 
 
-async def test_outside_of_a_call_there_is_no_caller():
-    assert reason(caller) == "UNAUTHENTICATED"
+def test_outside_of_a_call_there_is_no_caller():
+    # In a context of its own: a test that names a caller outside of any task leaves him in that of the whole run.
+    assert contextvars.Context().run(reason, caller) == "UNAUTHENTICATED"
 
 
 async def test_roles_are_asked_for():
+    await asyncio.create_task(_asks_for_roles())
+
+
+async def _asks_for_roles() -> None:
     set_caller(Caller("olga", frozenset({"operator"})))
     assert require("cashier", "operator").account == "olga"
     assert reason(require, "player") == "ROLE_NOT_ALLOWED"

@@ -1,5 +1,7 @@
 """Who is shown what, in which order, and what happens to those who do not keep up."""
 
+from structlog.testing import capture_logs
+
 from table_service.hub import Hub, Viewer
 
 
@@ -119,3 +121,21 @@ def test_a_reset_shows_everybody_the_whole_table_and_forgets_what_was_kept():
     assert taken(ada) == [public(1), public(2), b"all of it for ada", public(5)]
     assert hub.since(2, b"") is None
     assert hub.since(5, b"") == []
+
+
+def test_a_part_that_cannot_be_made_costs_its_viewer_his_stream_and_nobody_else():
+    hub, ada, bea, eve = Hub(), Viewer("ada"), Viewer("bea"), Viewer("eve")
+    for viewer in (ada, bea, eve):
+        hub.add(viewer)
+
+    def private(account: str) -> bytes:
+        if account == "ada":
+            raise ValueError("the card is 51")
+        return b"+B" if account == "bea" else b""
+
+    with capture_logs() as lines:
+        hub.publish(1, b"h", b"public", private)
+    assert [taken(viewer) for viewer in (ada, bea, eve)] == [[None], [b"public+B"], [b"public"]]
+    assert ada.why is not None
+    assert (ada.why.reason, "51" in ada.why.text) == ("INTERNAL", False)
+    assert [line["event"] for line in lines] == ["private_part_failed"]
