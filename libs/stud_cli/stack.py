@@ -207,7 +207,8 @@ class Stack:
     async def _end(self, process: asyncio.subprocess.Process) -> None:
         process.send_signal(signal.SIGTERM)
         try:
-            await asyncio.wait_for(process.wait(), STOP_WITHIN_S)
+            async with asyncio.timeout(STOP_WITHIN_S):
+                await process.wait()
         except TimeoutError:
             process.kill()
             await process.wait()

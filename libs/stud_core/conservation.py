@@ -22,8 +22,8 @@ def check(state: Table) -> str | None:
         if in_play < 0 or min(hand.bet) < 0 or min(hand.paid) < 0 or hand.rake < 0:
             return f"hand {hand.hand_no} holds {in_play} in play, {hand.paid} paid, {hand.bet} bet, {hand.rake} rake"
         held += in_play + hand.rake
-    if state.rake_taken < 0:
-        return f"rake of {state.rake_taken}"
+    if state.rake_taken < 0 or state.ended_rake < 0:
+        return f"rake of {min(state.rake_taken, state.ended_rake)}"
     total = held + state.rake_taken
     if total != state.paid_in - state.paid_out:
         return f"{total} at the table, but {state.paid_in} paid in and {state.paid_out} paid out"

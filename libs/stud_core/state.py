@@ -172,6 +172,7 @@ class Table(S, gc=False):
     paid_in: int = 0  # bought in and topped up, whole life (conservation)
     paid_out: int = 0
     rake_taken: int = 0
+    ended_rake: int = 0  # of it, what the last hand said it took
 
     @property
     def rules(self) -> TableConfig:

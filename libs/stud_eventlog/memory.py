@@ -151,7 +151,8 @@ class MemoryStore:
         if self._changed is None:
             self._changed = asyncio.Event()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._changed.wait(), timeout_s)
+            async with asyncio.timeout(timeout_s):
+                await self._changed.wait()
 
 
 class _MemoryBackend:

@@ -98,7 +98,8 @@ class TableActor:
         self.hub.finish()
         if self._worker is not None:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._mailbox.join(), STOP_WITHIN_S)
+                async with asyncio.timeout(STOP_WITHIN_S):
+                    await self._mailbox.join()
             self._worker.cancel()
             await asyncio.gather(self._worker, return_exceptions=True)
         while not self._mailbox.empty():
@@ -122,7 +123,8 @@ class TableActor:
         mail = self._mail(command, actor, request_id, digest, cause)
         self._mailbox.put_nowait(mail)
         try:
-            return await asyncio.wait_for(asyncio.shield(mail.future), within_s)
+            async with asyncio.timeout(within_s):
+                return await asyncio.shield(mail.future)
         except TimeoutError:
             raise Refused(
                 "OUTCOME_UNKNOWN", "the log has not answered yet: repeat the call with the same request_id"

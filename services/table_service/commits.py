@@ -14,9 +14,8 @@ import msgspec
 from stud.events.v1 import commit_pb2
 from stud_core import conservation, events
 from stud_core.commands import Command, Context, Showdown
-from stud_core.decide import decide
+from stud_core.decide import step
 from stud_core.events import Event
-from stud_core.evolve import evolve
 from stud_core.rejection import Rejection
 from stud_core.state import Table
 from stud_eventlog.types import FeedItem
@@ -71,19 +70,17 @@ def prepare(
     before: Table, command: Command, ctx: Context, meta: Meta, open_cards: OpenCards, feed: str
 ) -> Prepared | Rejection | None:
     """Decide ``command``; None = accepted, but there is nothing to write. Raises NotConserved."""
-    decided = decide(before, command, ctx)
+    decided = step(before, command, ctx)
     if isinstance(decided, Rejection):
         return decided
-    if not decided:
+    made, after = decided
+    if not made:
         return None
-    made = list(decided)
-    after = evolve(before, made, ctx.version)
     while after.wants_showdown:
-        follow = decide(after, Showdown(open_cards(after)), ctx)
+        follow = step(after, Showdown(open_cards(after)), ctx)
         if isinstance(follow, Rejection):
             raise NotConserved(f"showdown refused: {follow.text}")
-        made += follow
-        after = evolve(after, follow, ctx.version)
+        made, after = [*made, *follow[0]], follow[1]
     problem = conservation.check(after)
     if problem:
         raise NotConserved(problem)

@@ -134,7 +134,8 @@ async def take_seat(actor: TableActor, account: str, request: pb.TakeSeatRequest
     )
     outcome = await submit(actor, account, request, command)
     try:
-        return await asyncio.wait_for(_seated(actor, outcome), SEAT_ANSWER_S)
+        async with asyncio.timeout(SEAT_ANSWER_S):
+            return await _seated(actor, outcome)
     except TimeoutError:
         sitting = actor.table.sittings.get(outcome.number)
         return pb.TakeSeatResponse(

@@ -30,6 +30,7 @@ from stud_wire.commits import Meta, decode_commit, encode_commit, encode_event
 from wallet_service.answers import is_answer
 
 ANSWER_WITHIN_S = 8.0
+STOP_WITHIN_S = 2.0
 MAX_BATCH = 256
 MAX_CONFLICTS = 5
 PROGRESS_EVERY_S = 2.0
@@ -95,7 +96,8 @@ class Book:
         """Finish what is queued, take nothing new."""
         self._stopping = True
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._queue.join(), 2.0)
+            async with asyncio.timeout(STOP_WITHIN_S):
+                await self._queue.join()
         if self._worker is not None:
             self._worker.cancel()
             await asyncio.gather(self._worker, return_exceptions=True)
@@ -124,7 +126,8 @@ class Book:
 
     async def _within(self, mail: Mail, within_s: float | None) -> Any:
         try:
-            return await asyncio.wait_for(asyncio.shield(mail.future), within_s)
+            async with asyncio.timeout(within_s):
+                return await asyncio.shield(mail.future)
         except TimeoutError:
             raise Refused(
                 "OUTCOME_UNKNOWN", "the log has not answered yet: repeat the call with the same request_id"

@@ -6,7 +6,7 @@ from stud_core import commands as cmd
 from stud_core.betting import can_be_answered, cap, is_forced, is_wager, wager_verb
 from stud_core.decide.rules import cite
 from stud_core.events import Option, Size, Verb
-from stud_core.ruleset import TableConfig
+from stud_core.ruleset import Ruleset, TableConfig
 from stud_core.state import Hand, Table
 
 
@@ -71,7 +71,7 @@ def _why_no_wager(state: Table, hand: Hand, command: cmd.Act) -> tuple[str, str]
         return "B.4", "there are no chips for more than the price"
     verb = wager_verb(hand, config)
     if command.verb is not verb:
-        rule = cite(ruleset, "P59", "W14") if hand.street == 3 else "P53"
+        rule = _third_street_rule(hand, ruleset) if hand.street == 3 else "P53"
         return rule, f"to put in more here is to {verb.name.lower()}"
     return _why_amount(hand, config)
 
@@ -80,7 +80,7 @@ def _why_amount(hand: Hand, config: TableConfig) -> tuple[str, str]:
     """Fixed limit: which amounts the street has, and why (P49-P51)."""
     ruleset = config.ruleset
     if hand.street == 3:
-        return cite(ruleset, "P59", "W14"), f"on third street wagers are by {config.small_bet}"
+        return _third_street_rule(hand, ruleset), f"on third street wagers are by {config.small_bet}"
     if hand.street > 4:
         return cite(ruleset, "P27", "W16"), f"from fifth street on wagers are by {config.big_bet}"
     if hand.locked:
@@ -90,3 +90,8 @@ def _why_amount(hand: Hand, config: TableConfig) -> tuple[str, str]:
         text = f"with an open pair on fourth street wagers are by {config.small_bet} or {config.big_bet}"
         return cite(ruleset, "P62", "W15"), text
     return cite(ruleset, "P61", "W14"), f"on fourth street without an open pair wagers are by {config.small_bet}"
+
+
+def _third_street_rule(hand: Hand, ruleset: Ruleset) -> str:
+    """What the low card may open for; what others may complete and raise to."""
+    return cite(ruleset, "P58", "W9") if hand.level == 0 else cite(ruleset, "P59", "W14")

@@ -37,18 +37,19 @@ def _pot_awarded(state: Table, event: ev.PotAwarded) -> None:
 
 def _hand_ended(state: Table, event: ev.HandEnded) -> None:
     state.rake_taken += event.rake
-    _close(state, event.hand_no)
+    _close(state, event.hand_no, event.rake)
 
 
 def _hand_voided(state: Table, event: ev.HandVoided) -> None:
     for refund in event.refunds:
         set_stack(state, refund.seat, refund.stack)
-    _close(state, event.hand_no)
+    _close(state, event.hand_no, rake=0)
 
 
-def _close(state: Table, hand_no: int) -> None:
+def _close(state: Table, hand_no: int, rake: int) -> None:
     state.hand = None
     state.ended_hand = hand_no
+    state.ended_rake = rake
     state.ended_at_version = state.version
     state.from_version = state.version + 1
 

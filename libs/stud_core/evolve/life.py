@@ -23,11 +23,12 @@ def _hand_disputed(state: Table, event: ev.TableHandDisputed) -> None:
 
 
 def _hand_resolved(state: Table, event: ev.TableHandResolved) -> None:
-    """Stacks follow the decision; what they differ by in sum was rake, or is no longer."""
+    """Stacks follow the decision. Its rake is what the hand cost its players, whatever the disputed end claimed."""
     for entry in event.stacks:
-        sitting = own(state, entry.sitting_no)
-        state.rake_taken += sitting.stack - entry.stack
-        sitting.stack = entry.stack
+        own(state, entry.sitting_no).stack = entry.stack
+    rake = sum(start - state.sittings[sitting_no].stack for sitting_no, start in state.hand_start_stacks)
+    state.rake_taken += rake - state.ended_rake
+    state.ended_rake = rake
     state.verified_hand = event.hand_no
     state.disputed_hand = 0
     if state.paused == DISPUTED:

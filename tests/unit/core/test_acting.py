@@ -135,8 +135,8 @@ def test_the_low_card_must_bring_it_in(verb: str, rules: Ruleset, rule: str):
 @pytest.mark.parametrize(
     ("before", "verb", "to", "rule"),
     [
-        ("", "raise", 500, "P59"),
-        ("", "open", 600, "P59"),
+        ("", "raise", 500, "P58"),
+        ("", "open", 600, "P58"),
         ("", "bring_in", 100, "P58"),
         ("1 bring_in", "bring_in", None, "P58"),
         ("1 bring_in", "check", None, "P53"),

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from stud_core import commands as cmd
+from stud_core import conservation
 from stud_core import events as ev
+from stud_core.commands import Context
+from stud_core.decide import step
 from stud_core.presets import PLAYNOW, WILLIAM_HILL
-from stud_core.rejection import Reason
+from stud_core.rejection import Reason, Rejection
 from stud_core.state import Life, Phase
 from tests.unit.core.house import FREE, House, kinds, knobs, only
 
@@ -265,6 +270,28 @@ def test_a_hand_resolved_as_void_never_happened():
     events = house.send(cmd.RecordResolution(1, 8, ev.ResolutionChoice.VOID, ()))
     assert only(events, ev.TableHandResolved).stacks == (ev.SeatStack(1, 1, 10_000), ev.SeatStack(2, 2, 10_000))
     assert (house.at(1).stack, house.at(2).stack, house.state.rake_taken) == (10_000, 10_000, 0)
+
+
+@pytest.mark.parametrize("claimed", [0, 3, 500])
+@pytest.mark.parametrize("choice", list(ev.ResolutionChoice))
+def test_a_false_rake_does_not_outlive_the_dispute(choice: ev.ResolutionChoice, claimed: int):
+    """What the hand says it took was never at the seats: the decision puts the table's books right again."""
+    house = ended(rake_bps=1_000, no_rake_before_fourth=False)
+    house.state.rake_taken = house.state.ended_rake = claimed  # as a disputed HandEnded leaves it
+    assert conservation.check(house.state) is not None
+    stacks = () if choice is ev.ResolutionChoice.TABLE else (ev.SeatStack(1, 1, 10_030), ev.SeatStack(2, 2, 9_950))
+    house.send(cmd.RecordResolution(1, 8, choice, stacks))
+    rake = {ev.ResolutionChoice.TABLE: 10, ev.ResolutionChoice.REFEREE: 20, ev.ResolutionChoice.VOID: 0}[choice]
+    assert house.state.rake_taken == rake
+    assert conservation.check(house.state) is None
+
+
+def test_a_decision_that_makes_chips_is_not_conserved():
+    house = ended(rake_bps=1_000, no_rake_before_fourth=False)
+    stacks = (ev.SeatStack(1, 1, 10_051), ev.SeatStack(2, 2, 9_950))
+    answer = step(house.state, cmd.RecordResolution(1, 8, ev.ResolutionChoice.REFEREE, stacks), Context(1, 99, ""))
+    assert not isinstance(answer, Rejection)
+    assert conservation.check(answer[1]) == "rake of -1"
 
 
 def test_a_hand_that_can_never_be_verified_is_resolved_without_a_dispute():

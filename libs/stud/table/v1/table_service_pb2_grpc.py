@@ -232,7 +232,8 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateTable(self, request, context):
-        """Opens a table. Operators. TABLE_EXISTS, INVALID_RULESET, INVALID_TABLE, UNKNOWN_RULESET.
+        """Opens a table. Operators. TABLE_EXISTS, INVALID_RULESET, INVALID_TABLE, UNKNOWN_RULESET, UNKNOWN_CURRENCY,
+        INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

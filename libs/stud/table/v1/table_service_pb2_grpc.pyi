@@ -54,7 +54,9 @@ class TableServiceStub:
     Watch: _aio.UnaryStreamMultiCallable[_table_service_pb2.WatchRequest, _table_service_pb2.WatchResponse]
     """Watches a table as a spectator, or as a player with his own cards. Any role."""
     CreateTable: _aio.UnaryUnaryMultiCallable[_table_service_pb2.CreateTableRequest, _table_service_pb2.CreateTableResponse]
-    """Opens a table. Operators. TABLE_EXISTS, INVALID_RULESET, INVALID_TABLE, UNKNOWN_RULESET."""
+    """Opens a table. Operators. TABLE_EXISTS, INVALID_RULESET, INVALID_TABLE, UNKNOWN_RULESET, UNKNOWN_CURRENCY,
+    INVALID_FIELD.
+    """
     CloseTable: _aio.UnaryUnaryMultiCallable[_table_service_pb2.CloseTableRequest, _table_service_pb2.CloseTableResponse]
     """Finishes the hand, cashes everybody out, closes. Operators."""
     PauseTable: _aio.UnaryUnaryMultiCallable[_table_service_pb2.PauseTableRequest, _table_service_pb2.PauseTableResponse]
@@ -186,7 +188,9 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.CreateTableRequest,
         context: _aio.ServicerContext[_table_service_pb2.CreateTableRequest, _abc.Awaitable[_table_service_pb2.CreateTableResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.CreateTableResponse]:
-        """Opens a table. Operators. TABLE_EXISTS, INVALID_RULESET, INVALID_TABLE, UNKNOWN_RULESET."""
+        """Opens a table. Operators. TABLE_EXISTS, INVALID_RULESET, INVALID_TABLE, UNKNOWN_RULESET, UNKNOWN_CURRENCY,
+        INVALID_FIELD.
+        """
 
     @_abc_1.abstractmethod
     def CloseTable(
