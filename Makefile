@@ -64,6 +64,7 @@ image-install: ## install the project as an image has it, into IMAGE_ENV
 proto: $(STAMP) ## regenerate libs/stud from protos/
 	@$(BIN)/python tools/generate_proto.py
 	@$(BIN)/python tools/generate_errors.py
+	@$(BIN)/python tools/generate_events.py
 
 .PHONY: proto-baseline
 proto-baseline: $(STAMP) ## accept the contract as it is: later changes must not break it
@@ -95,6 +96,7 @@ check: $(STAMP) ## everything that can be said without running the code
 	@echo "== generated code"
 	@$(BIN)/python tools/generate_proto.py --check
 	@$(BIN)/python tools/generate_errors.py --check
+	@$(BIN)/python tools/generate_events.py --check
 	@echo "check: all good"
 
 .PHONY: test

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -18,7 +19,8 @@ from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_r
 from stud_cli.verdicts import Verdicts, read_verdicts
 from stud_core import conservation
 from stud_core.state import Sit, Table
-from stud_eventlog.errors import EventLogError
+from stud_eventlog import keys
+from stud_eventlog.errors import ChainBroken, EventLogError
 from stud_eventlog.log import EventLog
 from stud_wire.codec import WireError
 
@@ -102,15 +104,31 @@ async def audit_log(log: EventLog) -> tuple[Audit, list[Ledger]]:
 
 
 async def _read(log: EventLog) -> tuple[Audit, list[Ledger]]:
+    """A log that cannot be read is a problem, and what the others say is audited all the same."""
     found = Audit()
-    ledgers = [await read_ledger(log, currency) for currency in await log.scan_streams("ledger")]
-    by_currency = {ledger.currency: ledger for ledger in ledgers}
-    verdicts = await read_verdicts(log)
+    ledgers: list[Ledger] = []
+    verdicts = Verdicts()
+    for currency in await log.scan_streams("ledger"):
+        with _readable(found, f"ledger {currency}"):
+            ledgers.append(await read_ledger(log, currency))
+    for shard in range(keys.SHARDS):
+        with _readable(found, f"verdicts of shard {shard}"):
+            await read_verdicts(log, [shard], verdicts)
     for ledger in ledgers:
         _check_ledger(found, ledger)
+    by_currency = {ledger.currency: ledger for ledger in ledgers}
     for table_id in await log.scan_streams("table"):
-        await _check_table(found, log, table_id, by_currency, verdicts)
+        with _readable(found, f"table {table_id}"):
+            await _check_table(found, log, table_id, by_currency, verdicts)
     return found, ledgers
+
+
+@contextmanager
+def _readable(found: Audit, name: str) -> Iterator[None]:
+    try:
+        yield
+    except (ChainBroken, WireError) as error:
+        found.problems.append(f"{name} cannot be read: {error}")
 
 
 def _check_ledger(found: Audit, ledger: Ledger) -> None:
@@ -140,14 +158,15 @@ async def _check_table(
     settled = ledger.settled[table_id] if ledger is not None else {}
     final = verdicts.final.get(table_id, {})
     found.disputed += len(verdicts.disputed.get(table_id, {}).keys() - final.keys())
-    found.unsettled += sum(hand_no not in settled for hand_no in final)
+    unsettled = sum(hand_no not in settled for hand_no in final)
+    found.unsettled += unsettled
     for hand_no, entry in settled.items():
         verdict = final.get(hand_no)
         if verdict is None:
             found.problems.append(f"table {table_id} hand {hand_no}: settled without a verdict")
         elif set(entry.postings) != set(verdict.postings) or entry.rake != verdict.rake:
             found.problems.append(f"table {table_id} hand {hand_no}: settled with other figures than the verdict's")
-    if ledger is not None and table.hand is None and table.ended_hand == table.verified_hand and not found.unsettled:
+    if ledger is not None and table.hand is None and table.ended_hand == table.verified_hand and not unsettled:
         _check_escrows(found, table, ledger)
 
 

@@ -15,8 +15,9 @@ from stud_core import events as ev
 from stud_core import verdict_events as ve
 from stud_core.ledger import events as le
 from stud_core.ledger.events import Posting
+from stud_eventlog import keys
 from stud_eventlog.memory import MemoryEventLog
-from tests.support.history import LEDGER, TABLE, VERDICTS, T, closed_table, open_table, say
+from tests.support.history import LEDGER, SHARD, TABLE, VERDICTS, T, closed_table, open_table, say
 
 CLOSED, OPEN = closed_table(), open_table()
 OWED = 3_000_000
@@ -146,6 +147,32 @@ async def test_a_settlement_with_other_figures_is_found():
 
     found = await audited(await OPEN.log({VERDICTS: other}))
     assert found.problems == [f"table {T} hand 2: settled with other figures than the verdict's"]
+
+
+@pytest.mark.parametrize(
+    ("stream", "name"), [(TABLE, f"table {T}"), (LEDGER, "ledger EUR"), (VERDICTS, f"verdicts of shard {SHARD}")]
+)
+async def test_a_log_that_cannot_be_read_is_a_problem_and_the_others_are_audited(stream: str, name: str):
+    found = await audited(await CLOSED.broken(stream, 1))
+    assert not found.ok
+    assert [problem for problem in found.problems if problem.startswith(f"{name} cannot be read: ")]
+    assert found.accounts == (0 if stream == LEDGER else 3)
+
+
+@pytest.mark.parametrize("other", ["t-0", "t-2"])
+async def test_a_table_that_waits_for_its_settlement_hides_no_other(other: str):
+    log = await OPEN.log()
+    shard = keys.shard_of(other)
+    (opened,) = [event for event in OPEN.events(TABLE) if isinstance(event, ev.TableOpened)]
+    verdict = next(event for event in OPEN.events(VERDICTS) if isinstance(event, ve.HandVerified))
+    config = msgspec.structs.replace(opened.config, table_id=other)
+    await say(log, keys.table_log(shard, other), ev.TableOpened(config))
+    await say(log, keys.verdicts(shard), msgspec.structs.replace(verdict, table=other))
+    taken = (Posting("house:cashier", 700), Posting(f"escrow:{T}:2", -700))
+    await say(log, LEDGER, le.Adjusted("p", taken, ("op-1", "op-2"), "ticket"))
+    found = await audited(log)
+    assert found.unsettled == 1
+    assert [problem.split(":")[0] for problem in found.problems] == [f"table {T} sitting 2"]
 
 
 async def test_a_dispute_is_counted_until_it_is_resolved():
