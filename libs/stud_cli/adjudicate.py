@@ -50,7 +50,7 @@ PATIENCE_S: Final = 2.0  # a progress bar appears when it takes longer
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """``why`` is empty for a match. ``note`` says what could not be checked. ``script`` is what was played, if anything."""  # noqa: E501
+    """``why`` is empty for a match, ``note`` says what could not be checked, ``script`` is what was played."""
 
     hand_id: str
     why: str

@@ -12,7 +12,7 @@ must tie): whoever contradicts the record draws again, the others keep theirs.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import combinations, islice
+from itertools import chain, combinations, islice
 from math import comb
 from random import Random
 from typing import Final, TypeVar
@@ -133,13 +133,13 @@ class _Drawing:
     def __init__(self, course: Course, rules: Ruleset, rng: Random, budget: _Budget, *, best_five: bool) -> None:
         self.course, self.rules, self.rng, self.budget = course, rules, rng, budget
         self.best_five = best_five
-        self.down = {seat: list(cards) for seat, cards in course.down.items()}
-        self.up = {seat: list(cards) for seat, cards in course.up.items()}
+        self.down: dict[int, list[int | None]] = {seat: list(cards) for seat, cards in course.down.items()}
+        self.up: dict[int, list[int | None]] = {seat: list(cards) for seat, cards in course.up.items()}
         self.community = course.community
         self.forced = {seat: list(course.forced.get(seat, ())) for seat in course.stacks}
         self.shown = {card for cards in self.forced.values() for card in cards}
-        seen = {card for cards in (*self.down.values(), *self.up.values(), *self.forced.values()) for card in cards}  # type: ignore[attr-defined]
-        self.unseen = [card for card in range(DECK_SIZE) if card not in seen and card != self.community]
+        seen = {self.community, *chain(*self.down.values(), *self.up.values()), *chain(*self.forced.values())}
+        self.unseen = [card for card in range(DECK_SIZE) if card not in seen]
         rng.shuffle(self.unseen)
         if course.common and self.community is None:
             self.community = self.unseen.pop()

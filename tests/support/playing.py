@@ -1,4 +1,4 @@
-"""Players at a table of a `Live` system: each follows his own stream, and what they send is told to be durable or not."""  # noqa: E501
+"""Players at a table of a `Live` system: each follows his own stream, and is told whether what he sent is durable."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def shared(name: str) -> list[pytest.MarkDecorator]:
 
 
 class LiveStack(Stack):
-    """A stack whose services start together, and any of which may be another module or have an environment of its own."""  # noqa: E501
+    """A stack whose services start together; any of them may be another module or have an environment of its own."""
 
     def __init__(
         self,
