@@ -279,10 +279,12 @@ def _account(seat: int) -> str:
 
 
 class Report(msgspec.Struct):
-    """What a run found: verdicts on all hands that could be read, and the lines that could not."""
+    """What a run found: a verdict for each line, and the files that could not be read. A line that is no hand does not
+    match; its ``hand_id`` says where it stands.
+    """
 
     verdicts: list[Verdict] = msgspec.field(default_factory=list)
-    malformed: list[BadLine] = msgspec.field(default_factory=list)
+    unreadable: list[BadLine] = msgspec.field(default_factory=list)
 
     @property
     def mismatched(self) -> list[Verdict]:
@@ -290,20 +292,25 @@ class Report(msgspec.Struct):
 
     @property
     def exit_code(self) -> int:
-        """0 = all matched, 1 = some did not, 2 = something could not be read (whatever the rest said)."""
-        if self.malformed or not self.verdicts:
+        """0 = all matched, 1 = some did not, 2 = a file could not be read, or there was no hand at all."""
+        if self.unreadable or not self.verdicts:
             return 2
         return 1 if self.mismatched else 0
 
+    def add_line(self, bad: BadLine) -> None:
+        """Note what stands where a hand should."""
+        if bad.line:
+            self.verdicts.append(Verdict(f"{bad.file}:{bad.line}", f"malformed: {bad.why}"))
+        else:
+            self.unreadable.append(bad)
+
     def to_json(self) -> str:
-        """The last line of ``--json``; ``malformed`` is there only when something was."""
+        """The last line of ``--json``."""
         found: dict[str, object] = {
             "hands": len(self.verdicts),
             "matched": len(self.verdicts) - len(self.mismatched),
             "mismatched": [{"id": verdict.hand_id, "why": verdict.why} for verdict in self.mismatched],
         }
-        if self.malformed:
-            found["malformed"] = [{"file": b.file, "line": b.line, "why": b.why} for b in self.malformed]
         return msgspec.json.encode(found).decode()
 
 
@@ -313,14 +320,14 @@ def judge_files(files: Iterable[Path], seed: int, report: Report) -> Iterator[st
     The same seed draws the same hidden cards for a hand, wherever it stands.
     """
     for file in files:
-        for number, line in read_hands(file):
+        for _, line in read_hands(file):
             if isinstance(line, BadLine):
-                report.malformed.append(line)
+                report.add_line(line)
                 continue
             try:
                 report.verdicts.append(judge(line, Random(f"{seed}:{line.id}")))  # noqa: S311 cards of a record
             except BadHandError as error:
-                report.malformed.append(BadLine(str(file), number, str(error)))
+                report.verdicts.append(Verdict(line.id, f"malformed: {error}"))
             yield line.id
 
 
@@ -350,7 +357,7 @@ def show(report: Report, console: Console) -> None:
     for verdict in report.verdicts:
         if verdict.note:
             console.print(f"{verdict.hand_id}: {verdict.note}", markup=False)
-    for bad in report.malformed:
+    for bad in report.unreadable:
         console.print(f"cannot read {bad}", markup=False, style="red")
     matched = len(report.verdicts) - len(report.mismatched)
     console.print(f"{matched} of {len(report.verdicts)} hands match", style="bold")
@@ -363,7 +370,7 @@ def adjudicate(
 ) -> None:
     """Play recorded hands through the rules and compare who acts, what it costs and who is paid.
 
-    Exit code 0 = every hand matches, 1 = some do not, 2 = a file or line cannot be read.
+    Exit code 0 = every hand matches, 1 = some do not, 2 = a file cannot be read, or holds none.
 
     Example: stud adjudicate tests/golden/hands/*.jsonl --json
     """

@@ -7,6 +7,7 @@ numbers, ``"??"`` is a card that was never revealed.
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -154,7 +155,7 @@ def verb_of(action: Action) -> str:
 def read_hands(path: Path) -> Iterator[tuple[int, RecordedHand | BadLine]]:
     """Yield line number (from 1) and hand of a file in order; a line that is none comes as :class:`BadLine`."""
     try:
-        lines = path.read_bytes().split(b"\n")
+        lines = path.read_bytes().removeprefix(BOM_UTF8).split(b"\n")
     except OSError as error:
         yield 0, BadLine(str(path), 0, f"cannot be read ({error.strerror}): wanted a file with one hand a line")
         return

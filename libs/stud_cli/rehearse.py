@@ -60,7 +60,7 @@ def readable(files: list[Path], report: Report) -> Iterator[RecordedHand]:
     for file in files:
         for _, line in read_hands(file):
             if isinstance(line, BadLine):
-                report.malformed.append(line)
+                report.add_line(line)
             else:
                 yield line
 
@@ -95,7 +95,7 @@ async def rehearse_one(people: People, hand: RecordedHand, table_id: str, seed: 
     try:
         found = judge(hand, Random(f"{seed}:{hand.id}"))  # noqa: S311 - finds cards that fit, deals nothing
     except BadHandError as error:
-        return Verdict(hand.id, str(error))
+        return Verdict(hand.id, f"malformed: {error}")
     if found.script is None or found.note:
         return Verdict(hand.id, "hidden" if found.note else found.why)
     return Verdict(hand.id, "; ".join(await Rehearsal(people, found.script, table_id).play()))

@@ -77,9 +77,9 @@ def recorded_hands_are_rehearsed(system: Up) -> None:
     lines = [merge[0], (GOLDEN / "kingsclub.jsonl").read_text().strip(), '{"id": "half a hand"']
     (system.folder / "hands.jsonl").write_text("\n".join(lines) + "\n")
     code, told = system.asked("rehearse", "hands.jsonl", "--endpoints")
-    assert (code, told["hands"], told["matched"]) == (2, 2, 1)
-    assert [line["line"] for line in told["malformed"]] == [3]
-    (only,) = told["mismatched"]
+    assert (code, told["hands"], told["matched"]) == (1, 3, 1)
+    malformed, only = told["mismatched"]
+    assert (malformed["id"], malformed["why"][:11]) == ("hands.jsonl:3", "malformed: ")
     assert only["id"] == REFUSED
     assert "legal: fold, call 4400, raise to 8800" in only["why"]
 

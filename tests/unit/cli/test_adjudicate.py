@@ -90,19 +90,33 @@ def test_what_cannot_be_read_stops_nothing(tmp_path: Path):
     path = written(tmp_path, "{", hand, "", '{"id": "x"}', {**hand, "seats": []})
     ended = run(path, tmp_path / "nowhere.jsonl", "--json")
     told = json.loads(ended.stdout)
-    assert (ended.exit_code, told["hands"], told["matched"]) == (2, 1, 1)
-    assert [bad["line"] for bad in told["malformed"]] == [1, 4, 5, 0]
-    whys = [bad["why"] for bad in told["malformed"]]
-    for why, wanted in zip(
-        whys, ("not JSON", "missing required", "0 seats, wanted 2 to 8", "No such file"), strict=True
-    ):
+    assert (ended.exit_code, told["hands"], told["matched"]) == (2, 4, 1)
+    assert [bad["id"] for bad in told["mismatched"]] == [f"{path}:{number}" for number in (1, 4, 5)]
+    whys = [bad["why"] for bad in told["mismatched"]]
+    for why, wanted in zip(whys, ("not JSON", "missing required", "0 seats, wanted 2 to 8"), strict=True):
+        assert why.startswith("malformed: ")
         assert wanted in why
+    assert "nowhere.jsonl: cannot be read (No such file or directory)" in ended.stderr.replace("\n", "")
+
+
+def test_a_line_that_is_no_hand_does_not_match(tmp_path: Path):
+    """The file could be read, so it is a finding and not a failure."""
+    ended = run(written(tmp_path, "{", golden("merge")), "--json")
+    told = json.loads(ended.stdout)
+    assert list(told) == ["hands", "matched", "mismatched"]
+    assert (ended.exit_code, told["hands"], told["matched"]) == (1, 2, 1)
+
+
+def test_a_file_may_begin_with_a_byte_order_mark_and_have_lines_of_windows(tmp_path: Path):
+    path = tmp_path / "hands.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(golden("merge")).encode() + b"\r\n\r\n")
+    assert run(path).exit_code == 0
 
 
 def test_people_see_what_cannot_be_read(tmp_path: Path):
     shown = run(written(tmp_path, "{"))
-    assert shown.exit_code == 2
-    assert "hands.jsonl:1: not JSON" in shown.stdout.replace("\n", "")
+    assert shown.exit_code == 1
+    assert "malformed: not JSON" in shown.stdout
 
 
 def test_no_hand_at_all_is_not_fine(tmp_path: Path):
@@ -115,7 +129,8 @@ def test_a_hand_that_contradicts_itself_is_malformed(tmp_path: Path):
     events(hand, "call")[0]["to"] += 1
     report = Report()
     assert list(judge_files([written(tmp_path, hand)], 1, report)) == [hand["id"]]
-    (bad,) = report.malformed
+    (bad,) = report.mismatched
+    assert bad.why.startswith("malformed: ")
     assert "wanted to = " in bad.why
 
 
