@@ -227,6 +227,26 @@ def _opening_options(state: Table, hand: Hand, seat: int, reach: int) -> tuple[O
     return tuple(options)
 
 
+def chosen_of(
+    hand: Hand, options: tuple[Option, ...], verb: Verb, to: int | None = None, size: Size | None = None
+) -> Option | None:
+    """The one option that a player means; None when there is none, or more than one."""
+    chosen: Option | None = None
+    for option in options:
+        if option.verb is verb and (to is None or to == option.to):
+            if size is not None and size is not (option.size or _size_in_force(hand)):
+                continue
+            if chosen is not None:
+                return None
+            chosen = option
+    return chosen
+
+
+def _size_in_force(hand: Hand) -> Size:
+    """The size of every wager where there is no choice; naming it does no harm (P61, P63-P65, W14, W16)."""
+    return Size.LOW if hand.street <= 4 else _HIGH
+
+
 def default_action(options: tuple[Option, ...]) -> Option:
     """What is done for a player who does nothing: check if free, else fold; the bring-in is posted (B.18)."""
     first = options[0]

@@ -46,6 +46,7 @@ class Reason(StrEnum):
     UNKNOWN_SITTING = "UNKNOWN_SITTING"
     ALREADY_DONE = "ALREADY_DONE"
     HAND_ALREADY_ENDED = "HAND_ALREADY_ENDED"
+    PRE_ACTION_NOT_ALLOWED = "PRE_ACTION_NOT_ALLOWED"
 
 
 class Rejection(msgspec.Struct, frozen=True):

@@ -62,7 +62,7 @@ def test_vector_006_options_of_the_bring_in(rules: Ruleset):
     for illegal in ("1 fold", "1 check", "1 call", "1 call 200", "1 bring_in 100"):
         table.refuse(illegal, "P58")
     for illegal in ("1 raise 500", "1 raise 700", "1 complete 500", "1 open 700"):
-        table.refuse(illegal, "P58", "legal: bring in 200, open to 500")
+        assert table.refuse(illegal, "P58").text.endswith("; legal: bring in 200, open to 500")
 
 
 @william_hill

@@ -1,6 +1,6 @@
 """Rule vectors C.10: time, presence, money at the table (rows 128-139, 149).
 
-Rows 131 and 148 belong to the running services; pre-actions (140-147) come with them.
+Rows 131 and 148 belong to the running services; bet-ahead (140-147) has a file of its own.
 """
 
 from __future__ import annotations

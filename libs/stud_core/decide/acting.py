@@ -6,7 +6,7 @@ from typing import Final
 
 from stud_core import commands as cmd
 from stud_core import events as ev
-from stud_core.betting import chips_behind, counts, default_action, legal_options, next_to_act, options_of
+from stud_core.betting import chips_behind, chosen_of, counts, default_action, legal_options, next_to_act, options_of
 from stud_core.commands import Context
 from stud_core.decide import showing
 from stud_core.decide.draft import Answer, Draft
@@ -33,7 +33,9 @@ def act(state: Table, command: cmd.Act, ctx: Context) -> Answer:
         return Rejection(Reason.STALE_TURN, f"the turn is {hand.turn_id}, not {command.turn_id}")
     if hand.deadline_ms and ctx.now_ms > hand.deadline_ms:
         return Rejection(Reason.DEADLINE_PASSED, "the action came after the deadline", "B.18")
-    option = _chosen(hand, command)
+    if command.by_pre_action and not state.rules.ruleset.pre_actions:
+        return Rejection(Reason.PRE_ACTION_NOT_ALLOWED, "this table has no bet-ahead: wait for the turn", "B.16")
+    option = chosen_of(hand, hand.options, command.verb, command.to, command.size)
     if option is None:
         rule, text = why_illegal(state, hand, command)
         return Rejection(Reason.ILLEGAL_ACTION, text, rule, hand.options)
@@ -49,25 +51,6 @@ def _no_turn(state: Table, account: str) -> Rejection:
     if state.hand is None:
         return Rejection(Reason.NO_HAND, "no hand is running")
     return Rejection(Reason.NOT_YOUR_TURN, "it is not this account's turn")
-
-
-def _chosen(hand: Hand, command: cmd.Act) -> ev.Option | None:
-    """The one legal option that the command means; None when there is none, or more than one."""
-    chosen: ev.Option | None = None
-    verb, to, size = command.verb, command.to, command.size
-    for option in hand.options:
-        if option.verb is verb and (to is None or to == option.to):
-            if size is not None and size is not (option.size or _size_in_force(hand)):
-                continue
-            if chosen is not None:
-                return None
-            chosen = option
-    return chosen
-
-
-def _size_in_force(hand: Hand) -> ev.Size:
-    """The size of every wager where there is no choice; naming it does no harm (P61, P63-P65, W14, W16)."""
-    return ev.Size.LOW if hand.street <= 4 else ev.Size.HIGH
 
 
 def take(draft: Draft, seat: int, option: ev.Option, turn_id: int, by: ev.By) -> None:

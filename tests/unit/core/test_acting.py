@@ -77,7 +77,9 @@ def test_other_commits_do_not_change_the_turn():
 
 
 def test_a_pre_action_is_marked():
-    house = third()
+    house = third(HILL)
+    while house.hand.turn_seat != 1:
+        house.passive(street=3)
     act = cmd.Act("a1", house.hand.turn_id, ev.Verb.BRING_IN, by_pre_action=True)
     assert only(house.send(act), ev.ActionTaken).by is ev.By.PRE_ACTION
 

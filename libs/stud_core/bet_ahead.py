@@ -1,0 +1,117 @@
+"""Bet-ahead: what a player wants done when his turn comes (W28; rules.md B.16).
+
+No event and no part of the table. The shell keeps the choice in memory where nobody else can see it, asks after every
+commit whether it ``holds``, and sends its ``action`` as the player's own at the instant his turn comes. It moves no
+money before that, and is then judged like any other action.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from stud_core.betting import chosen_of, is_wager, legal_options, wager_verb
+from stud_core.commands import Act
+from stud_core.decide.explain import phrase
+from stud_core.events import Option, Size, Verb
+from stud_core.rejection import Reason, Rejection
+from stud_core.state import Hand, Phase, Sit, Sitting, Table
+
+BUTTONS: Final = (Verb.FOLD, Verb.CALL, Verb.BET, Verb.RAISE)
+"""What W28 shows to who is not on turn. Raise stands for completing too, Fold checks where that is free."""
+
+
+class PreAction(msgspec.Struct, frozen=True, gc=False):
+    """A choice, for this street of this hand at this price: ``level`` is the highest bet when it was made."""
+
+    hand_no: int
+    street: int
+    level: int
+    verb: Verb
+    size: Size | None = None
+
+    @property
+    def outlives_connection(self) -> bool:
+        """Whether it stands when the player's connection is lost: only Fold does."""
+        return self.verb is Verb.FOLD
+
+
+def choose(state: Table, account: str, verb: Verb, size: Size | None = None) -> PreAction | Rejection:
+    """Return the choice, or why it cannot be made; what would be done is legal were it the player's turn now."""
+    sitting = state.of(account)
+    if sitting is None:
+        return Rejection(Reason.NOT_SEATED, "the account does not sit at this table")
+    refusal = _cannot_choose(state, sitting)
+    if refusal:
+        return Rejection(Reason.PRE_ACTION_NOT_ALLOWED, refusal, "B.16")
+    hand = state.running
+    chosen = PreAction(hand.hand_no, hand.street, hand.level, verb, size)
+    if verb not in BUTTONS or _option(state, hand, sitting.seat, chosen) is None:
+        choices = ", ".join(_choices(legal_options(state, sitting.seat)))
+        text = f"{verb.name.lower()} cannot be chosen ahead now (W28); possible: {choices}"
+        return Rejection(Reason.ILLEGAL_ACTION, text, "W28", legal_options(state, sitting.seat))
+    return chosen
+
+
+def holds(state: Table, account: str, chosen: PreAction) -> bool:
+    """Whether the choice still stands: same street, same price (Fold at any), and still possible."""
+    sitting = state.of(account)
+    if sitting is None or _cannot_act(state, sitting):
+        return False
+    hand = state.running
+    if (hand.hand_no, hand.street) != (chosen.hand_no, chosen.street):
+        return False
+    if chosen.verb is not Verb.FOLD and hand.level != chosen.level:
+        return False
+    return _option(state, hand, sitting.seat, chosen) is not None
+
+
+def action(state: Table, account: str, chosen: PreAction) -> Act | None:
+    """The player's action now that it is his turn; None when the choice no longer holds and he is to be asked."""
+    if not holds(state, account, chosen):
+        return None
+    hand = state.running
+    option = _option(state, hand, hand.turn_seat, chosen)
+    if option is None or state.at(hand.turn_seat).account != account:
+        return None
+    return Act(account, hand.turn_id, option.verb, option.to, option.size, by_pre_action=True)
+
+
+def _cannot_choose(state: Table, sitting: Sitting) -> str:
+    if not state.rules.ruleset.pre_actions:
+        return "this table has no bet-ahead: wait for the turn"
+    refusal = _cannot_act(state, sitting)
+    if not refusal and state.running.turn_seat == sitting.seat:
+        return "it is this account's turn: act"
+    return refusal
+
+
+def _cannot_act(state: Table, sitting: Sitting) -> str:
+    """Why no turn will come to this player in this round."""
+    hand = state.hand
+    if hand is None or hand.phase is not Phase.BETTING:
+        return "nobody is betting now"
+    if sitting.status is not Sit.SEATED or sitting.sitting_out:
+        return "the player sits out or leaves"
+    if not hand.live[sitting.seat] or hand.all_in[sitting.seat]:
+        return "the player has folded, is all-in, or was not dealt in"
+    return ""
+
+
+def _option(state: Table, hand: Hand, seat: int, chosen: PreAction) -> Option | None:
+    """The one legal action that the choice means now."""
+    options = legal_options(state, seat)
+    verb = chosen.verb
+    if verb is Verb.FOLD and not state.rules.ruleset.pre_fold_is_literal:
+        free = chosen_of(hand, options, Verb.CHECK)
+        if free is not None:
+            return free
+    if verb is Verb.RAISE and hand.level:
+        verb = wager_verb(hand, state.rules)
+    return chosen_of(hand, options, verb, size=chosen.size)
+
+
+def _choices(options: tuple[Option, ...]) -> list[str]:
+    """What could be chosen, as a player would say it."""
+    return [phrase(option) for option in options if option.verb in {Verb.FOLD, Verb.CALL} or is_wager(option.verb)]
