@@ -15,7 +15,7 @@ from stud_cli.drawing import money
 from stud_cli.history import steps
 from stud_cli.ledgers import Ledger, read_ledger
 from stud_cli.offline import NoLog, open_log
-from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_run, last_line, table_of
+from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_run, last_line, notes, table_of
 from stud_cli.verdicts import Verdicts, read_verdicts
 from stud_core import conservation
 from stud_core.state import Sit, Table
@@ -23,6 +23,9 @@ from stud_eventlog import keys
 from stud_eventlog.errors import ChainBroken, EventLogError
 from stud_eventlog.log import EventLog
 from stud_wire.codec import WireError
+
+ON_ITS_WAY_S = 0.5
+"""What is between two logs arrives within this time where the services run."""
 
 
 class Audit(msgspec.Struct):
@@ -54,6 +57,8 @@ def audit(data: DataDir = None, json_output: JsonFlag = False) -> None:
     except (EventLogError, WireError) as error:
         could_not_run(f"the log cannot be audited: {error}")
     if json_output:
+        for problem in found.problems:
+            notes.print(f"problem {problem}", markup=False, soft_wrap=True)
         last_line(
             {
                 "accounts": found.accounts,
@@ -98,6 +103,7 @@ async def audit_log(log: EventLog) -> tuple[Audit, list[Ledger]]:
     found, ledgers = await _read(log)
     if found.problems:
         seen = set(found.problems)
+        await asyncio.sleep(ON_ITS_WAY_S)
         found, ledgers = await _read(log)
         found.problems = [problem for problem in found.problems if problem in seen]
     return found, ledgers
@@ -116,10 +122,14 @@ async def _read(log: EventLog) -> tuple[Audit, list[Ledger]]:
             await read_verdicts(log, [shard], verdicts)
     for ledger in ledgers:
         _check_ledger(found, ledger)
+    references = verdicts.references
+    for ledger in ledgers:
+        references.merge(ledger.references)
     by_currency = {ledger.currency: ledger for ledger in ledgers}
     for table_id in await log.scan_streams("table"):
         with _readable(found, f"table {table_id}"):
             await _check_table(found, log, table_id, by_currency, verdicts)
+    found.problems += [f"{name}: {what}" for name, _, what in await references.cut_off(log)]
     return found, ledgers
 
 
@@ -148,6 +158,7 @@ async def _check_table(
     table = Table()
     async for step in steps(log, table_id):
         table = step.table
+        verdicts.references.note(step.commit)
     if table.config is None:
         return
     problem = conservation.check(table)
@@ -158,14 +169,21 @@ async def _check_table(
     settled = ledger.settled[table_id] if ledger is not None else {}
     final = verdicts.final.get(table_id, {})
     found.disputed += len(verdicts.disputed.get(table_id, {}).keys() - final.keys())
-    unsettled = sum(hand_no not in settled for hand_no in final)
-    found.unsettled += unsettled
+    unsettled = [hand_no for hand_no in final if hand_no not in settled]
+    found.unsettled += len(unsettled)
+    if len(unsettled) > 1:  # the last one may be on its way
+        found.problems.append(f"table {table_id}: hands from {min(unsettled)} on are not settled")
     for hand_no, entry in settled.items():
         verdict = final.get(hand_no)
         if verdict is None:
             found.problems.append(f"table {table_id} hand {hand_no}: settled without a verdict")
         elif set(entry.postings) != set(verdict.postings) or entry.rake != verdict.rake:
             found.problems.append(f"table {table_id} hand {hand_no}: settled with other figures than the verdict's")
+    found.problems += [
+        f"table {table_id} hand {hand_no}: has a verdict, but the table's log does not hold it"
+        for hand_no in final
+        if hand_no > table.ended_hand
+    ]
     if ledger is not None and table.hand is None and table.ended_hand == table.verified_hand and not unsettled:
         _check_escrows(found, table, ledger)
 
@@ -174,11 +192,18 @@ def _check_escrows(found: Audit, table: Table, ledger: Ledger) -> None:
     """Between hands, with everything settled, each open sitting's escrow is its stack and what is pending."""
     table_id = table.config.table_id if table.config else ""
     for sitting in table.sittings.values():
+        escrow = ledger.balances.get(f"escrow:{table_id}:{sitting.sitting_no}", 0)
+        if sitting.status is Sit.CASHING_OUT and escrow:
+            what = f"asked for its chips, {money(escrow)} are still in escrow"
+            found.problems.append(f"table {table_id} sitting {sitting.sitting_no}: {what}")
         if sitting.status not in {Sit.SEATED, Sit.LEAVING} or sitting.top_up_open:
             continue
-        escrow = ledger.balances.get(f"escrow:{table_id}:{sitting.sitting_no}", 0)
         if escrow != sitting.stack + sitting.pending:
             found.problems.append(
                 f"table {table_id} sitting {sitting.sitting_no}: "
                 f"{money(sitting.stack + sitting.pending)} at the table, {money(escrow)} in escrow"
             )
+    for name, amount in ledger.balances.items():
+        place, _, number = name.rpartition(":")
+        if amount and place == f"escrow:{table_id}" and int(number) not in table.sittings:
+            found.problems.append(f"table {table_id} sitting {number}: has left, {money(amount)} are still in escrow")

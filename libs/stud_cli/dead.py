@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -15,8 +16,19 @@ from stud_eventlog import keys
 from stud_eventlog.errors import EventLogError
 from stud_eventlog.log import EventLog
 
-app = typer.Typer(no_args_is_help=True, help="Messages that could not be handled: list, retry, discard.")
-Service = Annotated[str, typer.Argument(help="table, dealer, rules or wallet.")]
+app = typer.Typer(no_args_is_help=True, help="Messages that could not be handled. Example: stud dead list")
+
+
+class Service(StrEnum):
+    """Who parks messages."""
+
+    TABLE = "table"
+    DEALER = "dealer"
+    RULES = "rules"
+    WALLET = "wallet"
+
+
+ServiceName = Annotated[Service, typer.Argument(help="Whose messages.")]
 T = TypeVar("T")
 TableId = Annotated[str, typer.Argument(help="Table id.")]
 
@@ -50,25 +62,37 @@ def list_letters(data: DataDir = None, json_output: JsonFlag = False) -> None:
 
 
 @app.command()
-def retry(service: Service, table: TableId, data: DataDir = None, json_output: JsonFlag = False) -> None:
+def retry(service: ServiceName, table: TableId, data: DataDir = None, json_output: JsonFlag = False) -> None:
     """Hand a table's parked messages to the service again, in order.
 
     Example: stud dead retry wallet demo-playnow
     """
     shard = _shard(table)
-    _run(data, lambda log: log.request_retry(service, shard, table))
+    _run(data, lambda log: _retry(log, service, shard, table))
     _done({"service": service, "table": table, "retry": True}, f"{service} will retry {table}", json_output)
 
 
 @app.command()
-def discard(service: Service, table: TableId, data: DataDir = None, json_output: JsonFlag = False) -> None:
+def discard(service: ServiceName, table: TableId, data: DataDir = None, json_output: JsonFlag = False) -> None:
     """Throw a table's parked messages away; what they said is lost for that service.
 
     Example: stud dead discard wallet demo-playnow
     """
     shard = _shard(table)
     count = _run(data, lambda log: log.dead_discard(service, shard, table))
+    if not count:
+        could_not_run(_nothing(service, table))
     _done({"service": service, "table": table, "discarded": count}, f"{count} messages discarded", json_output)
+
+
+async def _retry(log: EventLog, service: str, shard: int, table: str) -> None:
+    if not any((letter.service, letter.table_id) == (service, table) for letter in await log.dead_list()):
+        could_not_run(_nothing(service, table))
+    await log.request_retry(service, shard, table)
+
+
+def _nothing(service: str, table: str) -> str:
+    return f"nothing of {table} is parked at {service}: `stud dead list` shows what is"
 
 
 def _shard(table: str) -> int:

@@ -24,18 +24,23 @@ async def check_deck(
     committed: dict[int, de.DeckCommitted] = {}
     sealed: dict[int, bytes] = {}
     deals: dict[int, list[de.DeckCardsDealt]] = {}
+    decided = {hand.hand_no for hand in hands.values() if hand.resolved_at}
     async for stored in log.read_all(keys.deck_log(keys.shard_of(table_id), table_id)):
-        for event in decode_commit(stored.body).events:
+        commit = decode_commit(stored.body)
+        found.references.note(commit)
+        for event in commit.events:
             if isinstance(event, de.DeckCommitted):
                 committed[event.hand_no] = event
             elif isinstance(event, de.DeckSealed):
                 sealed[event.hand_no] = event.merkle_root
             elif isinstance(event, de.DeckCardsDealt):
                 deals.setdefault(event.hand_no, []).append(event)
-            elif isinstance(event, de.DeckClosed) and key is not None and event.hand_no in committed:
+            elif isinstance(event, de.DeckClosed) and key is not None and event.hand_no in committed.keys() - decided:
                 for what in _prove(table_id, event, committed[event.hand_no], sealed, deals, key):
                     found.add(table_id, stored.version, f"deck of hand {event.hand_no}: {what}")
     for hand in hands.values():
+        if hand.resolved_at:
+            continue
         for what in _compare(hand, committed.get(hand.hand_no), deals.get(hand.hand_no, [])):
             found.add(table_id, hand.version, f"hand {hand.hand_no}: {what}")
 

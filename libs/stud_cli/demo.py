@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import itertools
 import sys
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 from rich.console import Group
@@ -19,14 +20,19 @@ from stud_cli.audit import Audit, audit_log, show
 from stud_cli.demo_table import DemoTable, TablePlan
 from stud_cli.drawing import draw, money
 from stud_cli.ledgers import Ledger
-from stud_cli.output import FINE, FOUND, JsonFlag, console, could_not_run, last_line, notes, table_of
+from stud_cli.output import FINE, FOUND, JsonFlag, command, console, could_not_run, last_line, notes, table_of
 from stud_cli.people import People
 from stud_cli.stack import Stack, StackError
 from stud_cli.verdicts import read_verdicts
 from stud_client import StudError
 from stud_eventlog.redis_streams import RedisEventLog
 
+T = TypeVar("T")
 RULESETS = ("playnow", "william_hill")
+TABLE_LINES = 14
+"""What one drawn table with eight players needs of a terminal."""
+
+TURN_S = 4.0
 
 
 def demo(
@@ -43,15 +49,36 @@ def demo(
     """
     if ruleset and ruleset not in RULESETS:
         could_not_run(f"unknown ruleset {ruleset!r}: want {' or '.join(RULESETS)}")
-    directory = data or Path("var") / f"demo-{dt.datetime.now(dt.UTC):%Y%m%d-%H%M%S}"
-    if directory.exists() and any(directory.iterdir()):
-        could_not_run(f"{directory} is not empty: name a new directory")
+    directory = _new_directory(data)
     plans = [TablePlan(name, hands, players, seed) for name in ([ruleset] if ruleset else RULESETS)]
     try:
         code = asyncio.run(_demo(directory, plans, json_output))
     except (StackError, StudError) as error:
         could_not_run(str(error))
+    except KeyboardInterrupt:
+        notes.print(f"interrupted; what was played is kept in {directory}", soft_wrap=True)
+        raise
     raise typer.Exit(code)
+
+
+def _new_directory(named: Path | None) -> Path:
+    """Make the directory of this run; without a name, one that nobody else has."""
+    first = named or Path("var") / f"demo-{dt.datetime.now(dt.UTC):%Y%m%d-%H%M%S}"
+    try:
+        first.parent.mkdir(parents=True, exist_ok=True)
+        for number in itertools.count(2):
+            try:
+                first.mkdir()
+            except FileExistsError:
+                if named is None:
+                    first = first.with_name(f"{first.name.split('_')[0]}_{number}")
+                    continue
+                if any(first.iterdir()):
+                    could_not_run(f"{first} is not empty: name a new directory")
+            break
+    except OSError as error:
+        could_not_run(f"{first} cannot be made a data directory ({error.strerror}): name another one with --data")
+    return first
 
 
 async def _demo(directory: Path, plans: list[TablePlan], quiet: bool) -> int:
@@ -128,8 +155,18 @@ async def _with_live_tables(tables: list[DemoTable], players: asyncio.Future[lis
         while not players.done():
             await asyncio.wait({players}, timeout=0.12)
             views = [table.view for table in tables if table.view is not None]
-            live.update(Group(*(draw(update.view, update.version) for update in views)))
+            shown = _that_fit(views, time.monotonic())
+            live.update(Group(*(draw(update.view, update.version) for update in shown)))
     await players
+
+
+def _that_fit(views: list[T], now_s: float) -> list[T]:
+    """All tables where the terminal is high enough, else each in its turn."""
+    at_once = max(1, console.height // TABLE_LINES)
+    if len(views) <= at_once:
+        return views
+    first = int(now_s / TURN_S) * at_once % len(views)
+    return views[first : first + at_once]
 
 
 def _show_end(tables: list[DemoTable], found: Audit, ledgers: list[Ledger], directory: Path) -> None:
@@ -143,6 +180,7 @@ def _show_end(tables: list[DemoTable], found: Audit, ledgers: list[Ledger], dire
     show(found, ledgers)
     for table in tables:
         console.print(
-            f"replay it: stud replay {table.table_id} --data {directory} --at {table.last_version}", soft_wrap=True
+            f"replay it: {command()} replay {table.table_id} --data {directory} --at {table.last_version}",
+            soft_wrap=True,
         )
-    console.print(f"check it:  stud verify --data {directory}", soft_wrap=True)
+    console.print(f"check it:  {command()} verify --data {directory}", soft_wrap=True)

@@ -28,7 +28,9 @@ def keys_dir() -> Path:
 
 def token(
     subject: Annotated[str, typer.Argument(help="Account or operator the token speaks for.")],
-    role: Annotated[list[str] | None, typer.Option(help="player, operator, cashier, auditor; may be repeated.")] = None,
+    role: Annotated[
+        list[str] | None, typer.Option(help="player, operator, cashier, auditor, service; may be repeated.")
+    ] = None,
     ttl_s: Annotated[int, typer.Option("--ttl", help="Seconds until it expires.", min=1)] = 86_400,
     json_output: JsonFlag = False,
 ) -> None:
@@ -40,6 +42,8 @@ def token(
     unknown = sorted(set(roles) - set(ROLES))
     if unknown:
         could_not_run(f"unknown role {', '.join(unknown)}: want {', '.join(sorted(ROLES))}")
+    if not subject.strip():
+        could_not_run("the token would speak for nobody: want an account or operator, e.g. alice")
     directory = keys_dir()
     ensure_dev_keys(directory)
     made = mint(subject, roles, ttl_s, load_private_key(directory))

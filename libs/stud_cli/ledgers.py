@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from stud_cli.references import References
 from stud_core.ledger import events as le
 from stud_core.ledger.postings import postings_of
 from stud_eventlog import keys
@@ -23,6 +24,7 @@ class Ledger(msgspec.Struct):
     settled: dict[str, dict[int, le.HandSettled]]
     blocked: list[tuple[str, int, str]]
     unbalanced: list[int]
+    references: References
     entries: int = 0
 
     @property
@@ -46,11 +48,13 @@ async def read_ledger(log: EventLog, currency: str) -> Ledger:
     """Fold a ledger's log into balances. Raises ChainBroken, WireError."""
     balances: dict[str, int] = defaultdict(int)
     deposited: dict[str, int] = defaultdict(int)
-    out = Ledger(currency, balances, deposited, defaultdict(dict), [], [])
+    out = Ledger(currency, balances, deposited, defaultdict(dict), [], [], References())
     blocked: dict[tuple[str, int], str] = {}
     async for stored in log.read_all(keys.ledger_log(currency)):
         out.entries += 1
-        for event in decode_commit(stored.body).events:
+        commit = decode_commit(stored.body)
+        out.references.note(commit)
+        for event in commit.events:
             lines = postings_of(event)
             if sum(line.amount for line in lines) != 0:
                 out.unbalanced.append(stored.version)

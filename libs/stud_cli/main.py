@@ -19,7 +19,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_show_locals=False,
-    help="Seven-card stud: run it, watch it, replay it, audit it.",
+    help="Seven-card stud: run it, watch it, replay it, audit it. Example: stud demo --hands 5",
 )
 for command in (up, demo, tables, token, replay, verify, audit, adjudicate, rehearse, init):
     app.command()(command)

@@ -6,6 +6,7 @@ Exit codes: 0 fine, 1 found something, 2 could not run.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -37,8 +38,17 @@ def last_line(value: dict[str, Any]) -> None:
 
 def could_not_run(text: str) -> NoReturn:
     """Say why a command could not do its work, and exit with 2."""
-    notes.print(f"[red]error[/red] {escape(text)}")
+    notes.print(f"[red]error[/red] {escape(text)}", soft_wrap=True)
     raise typer.Exit(COULD_NOT_RUN)
+
+
+def command() -> str:
+    """How to call ``stud`` from the shell this was started in."""
+    beside = Path(sys.executable).parent / "stud"
+    if shutil.which("stud") or not beside.exists():
+        return "stud"
+    here = Path.cwd()
+    return str(beside.relative_to(here) if beside.is_relative_to(here) else beside)
 
 
 def table_of(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[str] = ()) -> Table:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -75,6 +76,7 @@ class Stack:
         self.server = EmbeddedServer(data_dir / "redis", port=first_port)
         self.ports = {name: ports[name] for name in SERVICES}
         self.processes: dict[str, asyncio.subprocess.Process] = {}
+        self._first_port = first_port
         self._allow_stacked = allow_stacked_decks
         self._environ = dict(environ or {})
         self._stopping = False
@@ -102,9 +104,14 @@ class Stack:
 
     async def start(self) -> None:
         """Start the server, then each service in order. Raises StackError."""
-        self.data_dir.mkdir(parents=True, exist_ok=True)
-        (self.data_dir / "logs").mkdir(exist_ok=True)
-        ensure_dev_keys(self.keys_dir)
+        try:
+            (self.data_dir / "logs").mkdir(parents=True, exist_ok=True)
+            ensure_dev_keys(self.keys_dir)
+        except OSError as error:
+            raise StackError(
+                f"{self.data_dir} cannot be used as a data directory ({error.strerror}): name another one"
+            ) from error
+        self._check_ports()
         try:
             await self.server.start()
             self.report(f"log      {self.redis_url}")
@@ -114,6 +121,21 @@ class Stack:
         for name in SERVICES:
             await self.start_service(name)
             self.report(f"{name:<8} {self.endpoints[name]}")
+
+    def _check_ports(self) -> None:
+        """Say at once which port of a named row is taken; free ones that were picked are not looked at again."""
+        if not self._first_port or self.server.is_external:
+            return
+        for name, number in zip(PORTS, range(self._first_port, self._first_port + len(PORTS)), strict=True):
+            with socket.socket() as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                try:
+                    probe.bind(("127.0.0.1", number))
+                except OSError:
+                    who = "the log's server" if name == "redis" else name
+                    raise StackError(
+                        f"port {number} for {who} is in use: choose another row of five with --port"
+                    ) from None
 
     async def _initialise(self) -> None:
         """Write the log's marker once in the life of this directory: a log that lost it is not started over."""
@@ -227,11 +249,31 @@ def write_running(path: Path, running: RunningStack) -> None:
 
 def read_running(path: Path) -> RunningStack | None:
     """Return what a running ``stud up`` wrote; None when there is none or its process is gone."""
+    running = _read(path)
+    return running if running is not None and _alive(running.pid) else None
+
+
+def orphans(path: Path) -> dict[str, int]:
+    """Return the services that outlived the ``stud up`` that started them, by name: it was killed and stopped none."""
+    running = _read(path)
+    if running is None or _alive(running.pid):
+        return {}
+    return {name: pid for name, pid in running.pids.items() if _runs(pid, f"{name}_service")}
+
+
+def _read(path: Path) -> RunningStack | None:
     try:
-        running = msgspec.json.decode(path.read_bytes(), type=RunningStack)
+        return msgspec.json.decode(path.read_bytes(), type=RunningStack)
     except (OSError, msgspec.DecodeError):
         return None
-    return running if _alive(running.pid) else None
+
+
+def _runs(pid: int, module: str) -> bool:
+    """Whether a process is the one meant, and not another one that got its number."""
+    try:
+        return module.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def _alive(pid: int) -> bool:

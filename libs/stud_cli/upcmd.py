@@ -11,7 +11,7 @@ import typer
 
 from stud_cli.offline import RUNNING
 from stud_cli.output import JsonFlag, console, could_not_run, last_line, notes
-from stud_cli.stack import FIRST_PORT, Stack, StackError, read_running, write_running
+from stud_cli.stack import FIRST_PORT, Stack, StackError, orphans, read_running, write_running
 
 
 def up(
@@ -35,6 +35,13 @@ def up(
         running = read_running(path)
         if running is not None:
             could_not_run(f"already up (process {running.pid}): stop it first, or use its endpoints in {path}")
+        left = orphans(path)
+        if left:
+            names = ", ".join(f"{name} {pid}" for name, pid in left.items())
+            could_not_run(
+                f"an earlier `stud up` was killed and its services run on ({names}): "
+                f"end them with `kill {' '.join(map(str, left.values()))}`"
+            )
     out = notes if json_output else console
     stack = Stack(
         data,
@@ -68,7 +75,8 @@ async def _up(stack: Stack, json_output: bool) -> None:
         watcher.cancel()
         await asyncio.gather(watcher, return_exceptions=True)
     finally:
-        stack.report("stopping")
+        if stack.server.running:
+            stack.report("stopping")
         await stack.stop()
         for path in written:
             path.unlink(missing_ok=True)

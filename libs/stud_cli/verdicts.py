@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterable
 
 import msgspec
 
+from stud_cli.references import References
 from stud_core import verdict_events as ve
 from stud_eventlog import keys
 from stud_eventlog.log import EventLog
@@ -22,6 +23,7 @@ class Verdicts(msgspec.Struct):
     disputed: dict[str, dict[int, ve.HandDisputed]] = msgspec.field(default_factory=lambda: defaultdict(dict))
     versions: dict[tuple[str, int], int] = msgspec.field(default_factory=dict)
     doubled: list[tuple[str, int]] = msgspec.field(default_factory=list)
+    references: References = msgspec.field(default_factory=References)
 
 
 async def read_verdicts(
@@ -30,7 +32,7 @@ async def read_verdicts(
     """Read the verdict logs of some shards, all by default. Raises ChainBroken, WireError."""
     out = Verdicts() if into is None else into
     for shard in shards:
-        async for version, event in _events(log, keys.verdicts(shard)):
+        async for version, event in _events(log, keys.verdicts(shard), out.references):
             if isinstance(event, ve.HandVerified | ve.HandResolved):
                 if event.hand_no in out.final[event.table]:
                     out.doubled.append((event.table, event.hand_no))
@@ -42,7 +44,9 @@ async def read_verdicts(
     return out
 
 
-async def _events(log: EventLog, stream: str) -> AsyncIterator[tuple[int, object]]:
+async def _events(log: EventLog, stream: str, references: References) -> AsyncIterator[tuple[int, object]]:
     async for stored in log.read_all(stream):
-        for event in decode_commit(stored.body).events:
+        commit = decode_commit(stored.body)
+        references.note(commit)
+        for event in commit.events:
             yield stored.version, event

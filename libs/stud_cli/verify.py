@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from stud_cli.deck_proofs import check_deck
 from stud_cli.history import Step, steps
 from stud_cli.offline import NoLog, open_log
 from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_run, last_line, notes, table_of
+from stud_cli.references import References
 from stud_cli.verdicts import Verdicts, read_verdicts
 from stud_core import conservation
 from stud_core import events as ev
@@ -40,6 +42,7 @@ class Verification(msgspec.Struct):
     tables: int = 0
     hands: int = 0
     problems: list[Problem] = msgspec.field(default_factory=list)
+    references: References = msgspec.field(default_factory=References)
 
     def add(self, table: str, version: int, what: str) -> None:
         """Note a problem."""
@@ -77,24 +80,40 @@ def verify(
 
 async def _verify(only: str, data: Path | None, *, quiet: bool) -> Verification:
     async with open_log(data) as opened:
-        tables = [only] if only else await opened.log.scan_streams("table")
         key = _referee_key(opened.keys_dir)
         if key is None:
             notes.print("[yellow]note[/yellow] no referee key at hand: decks are compared, not opened")
-        found = Verification()
-        verdicts = await _verdicts(opened.log, found, only)
         with Progress(console=notes, disable=quiet, transient=True) as progress:
-            for table_id in progress.track(tables, description="tables"):
-                await verify_table(opened.log, table_id, verdicts, key, found)
-        if only and not found.tables:
+            found = await verify_log(opened.log, only, key, lambda ids: progress.track(ids, description="tables"))
+        if only and not found.tables and not found.problems:
             could_not_run(f"there is no table {only!r} in this log")
-        if not only:
-            for currency in await opened.log.scan_streams("ledger"):
-                await _verify_chain(opened.log, keys.ledger_log(currency), f"ledger {currency}", found)
         return found
 
 
-async def _verdicts(log: EventLog, found: Verification, only: str) -> Verdicts:
+async def verify_log(
+    log: EventLog, only: str | None, key: Key | None, watch: Callable[[list[str]], Iterable[str]] = iter
+) -> Verification:
+    """Verify one table, or everything. ``watch`` is handed the tables to go through, and may show how far it is."""
+    tables = [only] if only else await _tables(log)
+    found = Verification()
+    verdicts = await _verdicts(log, found, only)
+    for table_id in watch(tables):
+        await verify_table(log, table_id, verdicts, key, found)
+    if not only:
+        for currency in await log.scan_streams("ledger"):
+            await _verify_chain(log, keys.ledger_log(currency), f"ledger {currency}", found)
+    found.references.merge(verdicts.references)
+    for problem in await found.references.cut_off(log):
+        found.add(*problem)
+    return found
+
+
+async def _tables(log: EventLog) -> list[str]:
+    """Return every table that has a log, or a deck's log: one without the other is a finding."""
+    return sorted({*await log.scan_streams("table"), *await log.scan_streams("deck")})
+
+
+async def _verdicts(log: EventLog, found: Verification, only: str | None) -> Verdicts:
     """Read all verdicts; a shard whose log is broken is a problem, and its hands then lack their verdicts."""
     out = Verdicts()
     for shard in [keys.shard_of(only)] if only else range(keys.SHARDS):
@@ -117,7 +136,7 @@ def _referee_key(keys_dir: Path | None) -> Key | None:
 async def _verify_chain(log: EventLog, stream: str, name: str, found: Verification) -> None:
     try:
         async for stored in log.read_all(stream):
-            decode_commit(stored.body)
+            found.references.note(decode_commit(stored.body))
     except (ChainBroken, WireError) as error:
         found.add(name, getattr(error, "version", 0), str(error))
 
@@ -134,6 +153,8 @@ class Hand(msgspec.Struct):
     ended: ev.HandEnded | ev.HandVoided | None = None
     judged: bool = False
     """Whether the table took a verdict on it."""
+    resolved_at: int = 0
+    """Where the table took the decision of two operators on it: what was wrong with it before was known to them."""
 
 
 async def verify_table(log: EventLog, table_id: str, verdicts: Verdicts, key: Key | None, found: Verification) -> None:
@@ -143,13 +164,13 @@ async def verify_table(log: EventLog, table_id: str, verdicts: Verdicts, key: Ke
     try:
         async for step in steps(log, table_id):
             last = step
+            found.references.note(step.commit)
             _check_step(step, table_id, found)
             _note_hand(step, hands)
     except (ChainBroken, WireError) as error:
         found.add(table_id, getattr(error, "version", 0), str(error))
-    if last is None:
-        return
-    found.tables += 1
+    found.tables += last is not None
+    _drop_decided(table_id, hands, found)
     ended = [hand for hand in hands.values() if hand.ended is not None]
     found.hands += len(ended)
     try:
@@ -166,6 +187,12 @@ async def verify_table(log: EventLog, table_id: str, verdicts: Verdicts, key: Ke
             found.add(
                 table_id, hands[hand_no].version if hand_no in hands else 0, f"hand {hand_no}: two final verdicts"
             )
+
+
+def _drop_decided(table_id: str, hands: dict[int, Hand], found: Verification) -> None:
+    """Forget what was wrong inside a hand that two operators have decided since."""
+    spans = [range(hand.from_version, hand.resolved_at) for hand in hands.values() if hand.resolved_at]
+    found.problems = [p for p in found.problems if p.table != table_id or not any(p.version in span for span in spans)]
 
 
 async def _fresh_verdicts(log: EventLog, table_id: str, known: Verdicts) -> Verdicts:
@@ -199,6 +226,8 @@ def _note_hand(step: Step, hands: dict[int, Hand]) -> None:
             hand.head_hash = step.stored.hash
         elif isinstance(event, ev.TableHandVerified | ev.TableHandResolved) and event.hand_no in hands:
             hands[event.hand_no].judged = True
+            if isinstance(event, ev.TableHandResolved):
+                hands[event.hand_no].resolved_at = step.stored.version
 
 
 def _check_verdict(table_id: str, hand: Hand, verdicts: Verdicts, found: Verification, *, is_last: bool) -> None:

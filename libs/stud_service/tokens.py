@@ -65,7 +65,9 @@ def _find(keys_dir: Path, name: str) -> Path:
     for path in (keys_dir / name, keys_dir / AUTH_DIR / name):
         if path.is_file():
             return path
-    raise KeyFileError(f"there is no {name} in {keys_dir}: set STUD_KEYS_DIR, or make keys with `stud init`")
+    raise KeyFileError(
+        f"there is no {name} in {keys_dir}: set STUD_KEYS_DIR (`stud up` and `stud token` make keys for development)"
+    )
 
 
 def mint(

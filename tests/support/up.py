@@ -40,7 +40,10 @@ def listens(port: int) -> bool:
 
 def environ() -> dict[str, str]:
     """Ours, without anything that names another system."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("STUD_")} | {"COLUMNS": "200"}
+    return {name: value for name, value in os.environ.items() if not name.startswith("STUD_")} | {
+        "COLUMNS": "200",
+        "LINES": "60",
+    }
 
 
 def stud(folder: Path, *words: str) -> Result:

@@ -138,7 +138,8 @@ async def test_a_settlement_without_a_verdict_is_found():
         return None if event.hand_no == 2 else event
 
     found = await audited(await OPEN.log({VERDICTS: without}))
-    assert found.problems == [f"table {T} hand 2: settled without a verdict"]
+    assert found.problems[0] == f"table {T} hand 2: settled without a verdict"
+    assert "ends at version 1, but other logs rest on its version 2" in found.problems[1]
 
 
 async def test_a_settlement_with_other_figures_is_found():
@@ -172,7 +173,57 @@ async def test_a_table_that_waits_for_its_settlement_hides_no_other(other: str):
     await say(log, LEDGER, le.Adjusted("p", taken, ("op-1", "op-2"), "ticket"))
     found = await audited(log)
     assert found.unsettled == 1
-    assert [problem.split(":")[0] for problem in found.problems] == [f"table {T} sitting 2"]
+    assert {problem.split(":")[0] for problem in found.problems} == {f"table {other} hand 1", f"table {T} sitting 2"}
+
+
+ENDS = {
+    "its last entry": (LEDGER, 1),
+    "cash-outs": (LEDGER, 3),
+    "a settlement and all after it": (LEDGER, 5),
+    "the whole ledger": (LEDGER, 10_000),
+    "the last hand of the table": (TABLE, 60),
+    "the whole table": (TABLE, 10_000),
+    "the last verdict": (VERDICTS, 1),
+    "all verdicts": (VERDICTS, 10_000),
+}
+
+
+@pytest.mark.parametrize(("stream", "commits"), ENDS.values(), ids=ENDS)
+async def test_a_log_that_lost_its_end_is_found(stream: str, commits: int):
+    """The chain of what is left is sound, and yet other logs know better."""
+    log = await CLOSED.log()
+    rows = log.store.data.logs[stream]
+    del rows[max(0, len(rows) - commits) :]
+    found = await audited(log)
+    assert any(f"{stream} ends at version {len(rows)}" in problem for problem in found.problems)
+
+
+async def test_hands_that_nobody_settles_are_a_problem():
+    """One may be on its way; a second one shows that the wallet stands still."""
+    log = await OPEN.log()
+    del log.store.data.logs[LEDGER][OPEN.version_of(LEDGER, le.HandSettled, 1) - 1 :]
+    found = await audited(log)
+    assert (found.unsettled, found.problems) == (2, [f"table {T}: hands from 1 on are not settled"])
+
+
+async def test_chips_that_were_asked_for_and_never_paid_are_found():
+    log = await CLOSED.log()
+    sitting = CLOSED.events(TABLE)[-1]
+    assert isinstance(sitting, ev.TableClosed)
+    left = CLOSED.version_of(TABLE, ev.PlayerLeft, 1)
+    paid = CLOSED.version_of(LEDGER, le.CashedOut, 1)
+    del log.store.data.logs[TABLE][left - 1 :], log.store.data.logs[LEDGER][paid - 1 :]
+    found = await audited(log)
+    assert len(found.problems) == 3
+    assert all("asked for its chips" in problem for problem in found.problems)
+
+
+async def test_chips_of_who_has_left_are_found():
+    def kept(event: Any) -> Any:
+        return None if isinstance(event, le.CashedOut) and event.sitting_no == 2 else event
+
+    found = await audited(await CLOSED.log({LEDGER: kept}))
+    assert any("sitting 2: has left" in problem for problem in found.problems)
 
 
 async def test_a_dispute_is_counted_until_it_is_resolved():
@@ -197,11 +248,13 @@ async def test_a_dispute_is_counted_until_it_is_resolved():
 
 async def test_what_is_blocked_is_a_problem_until_it_is_decided():
     log = await OPEN.log()
-    await say(log, LEDGER, le.SettlementBlocked(T, 3, 3, "ESCROW_OVERDRAWN"), le.CashOutBlocked(T, 9, "ada", 5, 0))
+    settled = OPEN.version_of(LEDGER, le.HandSettled, 2)
+    del log.store.data.logs[LEDGER][settled - 1 :]
+    await say(log, LEDGER, le.SettlementBlocked(T, 2, 2, "ESCROW_OVERDRAWN"), le.CashOutBlocked(T, 9, "ada", 5, 0))
     found = await audited(log)
-    assert found.problems == [f"table {T}, hand 3: ESCROW_OVERDRAWN", f"table {T}, sitting 9: claim 5, escrow 0"]
-    await say(log, VERDICTS, msgspec.structs.replace(OPEN.events(VERDICTS)[1], hand_no=3, postings=(), rake=0))
-    await say(log, LEDGER, le.HandSettled(T, 3, 3, (), 0), le.CashedOut(T, 9, "ada", 0))
+    assert found.problems == [f"table {T}, hand 2: ESCROW_OVERDRAWN", f"table {T}, sitting 9: claim 5, escrow 0"]
+    (booked,) = [event for event in OPEN.events(LEDGER) if isinstance(event, le.HandSettled) and event.hand_no == 2]
+    await say(log, LEDGER, booked, le.CashedOut(T, 9, "ada", 0))
     assert (await audited(log)).ok
 
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from stud_cli.verdicts import Verdicts, read_verdicts
-from stud_cli.verify import Problem, Verification, _verify_chain, verify_table
+from stud_cli.verify import Problem, Verification, _verify_chain, verify_log, verify_table
 from stud_core import deck_events as de
 from stud_core import events as ev
 from stud_core import verdict_events as ve
@@ -14,7 +14,7 @@ from stud_core.deck_events import LogRef
 from stud_eventlog.memory import MemoryEventLog
 from stud_service.keyring import Key
 from stud_service.sealing import seal_seed
-from tests.support.history import DECK, LEDGER, TABLE, VERDICTS, Change, T, closed_table, open_table, say
+from tests.support.history import DECK, LEDGER, SHARD, TABLE, VERDICTS, Change, T, closed_table, open_table, say
 
 HISTORY = closed_table()
 ANOTHER_KEY = Key("referee", bytes(32))
@@ -24,6 +24,10 @@ async def verified(log: MemoryEventLog, key: Key | None = HISTORY.referee_key) -
     found = Verification()
     await verify_table(log, T, await read_verdicts(log), key, found)
     return found
+
+
+def counted(found: Verification) -> tuple[int, int, list[Problem]]:
+    return found.tables, found.hands, found.problems
 
 
 async def told(changes: dict[str, Change], key: Key | None = HISTORY.referee_key) -> list[Problem]:
@@ -50,17 +54,17 @@ def version_of(stream: str, kind: type, number: int = 2) -> int:
 
 @pytest.mark.parametrize("key", [HISTORY.referee_key, None], ids=lambda value: "key" if value else "no-key")
 async def test_a_sound_table_is_fine(key: Key | None):
-    assert await verified(await HISTORY.log(), key) == Verification(tables=1, hands=3)
+    assert counted(await verified(await HISTORY.log(), key)) == (1, 3, [])
 
 
 async def test_a_table_that_is_being_played_is_fine():
-    assert await verified(await open_table().log(), open_table().referee_key) == Verification(tables=1, hands=2)
+    assert counted(await verified(await open_table().log(), open_table().referee_key)) == (1, 2, [])
 
 
 async def test_a_table_that_does_not_exist_is_not_counted():
     found = Verification()
     await verify_table(await HISTORY.log(), "t-2", Verdicts(), None, found)
-    assert found == Verification()
+    assert counted(found) == (0, 0, [])
 
 
 async def test_the_last_hand_may_wait_for_its_verdict():
@@ -68,7 +72,7 @@ async def test_the_last_hand_may_wait_for_its_verdict():
     end = version_of(TABLE, ev.HandEnded, 3)
     log = await HISTORY.log()
     del log.store.data.logs[TABLE][end:], log.store.data.logs[VERDICTS][2:]
-    assert await verified(log) == Verification(tables=1, hands=3)
+    assert counted(await verified(log)) == (1, 3, [])
 
 
 async def test_a_verdict_that_came_while_the_log_was_read_is_looked_up():
@@ -297,3 +301,58 @@ async def test_a_seed_that_cannot_be_opened_is_found():
 async def test_a_shuffle_that_this_version_does_not_know_is_found():
     (problem,) = await told({DECK: with_fields(de.DeckCommitted, shuffle_version=99)})
     assert problem.what == "deck of hand 2: cannot be opened (UnknownShuffle)"
+
+
+# ------------------------------------------------------------------- ends and decisions
+
+
+@pytest.mark.parametrize(
+    ("stream", "commits", "whose"),
+    [
+        (LEDGER, 1, "ledger EUR"),
+        (LEDGER, 10_000, "ledger EUR"),
+        (TABLE, 60, T),
+        (TABLE, 10_000, T),
+        (DECK, 3, T),
+        (DECK, 10_000, T),
+        (VERDICTS, 1, f"verdicts of shard {SHARD}"),
+    ],
+)
+async def test_a_log_that_lost_its_end_is_found(stream: str, commits: int, whose: str):
+    """Its chain is sound as far as it goes, but other logs were written because of what is missing."""
+    log = await HISTORY.log()
+    rows = log.store.data.logs[stream]
+    del rows[max(0, len(rows) - commits) :]
+    problems = (await verify_log(log, None, HISTORY.referee_key)).problems
+    ends = [problem for problem in problems if " ends at version " in problem.what]
+    assert [(problem.table, problem.version) for problem in ends] == [(whose, len(rows))]
+
+
+async def test_a_table_that_is_not_there_is_verified_by_what_is_left_of_it():
+    found = await verify_log(await HISTORY.log(drop=[TABLE]), T, HISTORY.referee_key)
+    assert (found.tables, [problem.table for problem in found.problems]) == (0, [T])
+
+
+async def test_what_two_operators_decided_is_no_problem_any_more():
+    """The table showed another card than the dealer dealt; the hand was resolved as void and play went on."""
+
+    def another_card(event: Any) -> Any:
+        if isinstance(event, ev.CardsDealt) and event.hand_no == 2 and event.up:
+            first, *others = event.up
+            return msgspec.structs.replace(event, up=(ev.UpCard(first.seat, (first.card + 1) % 52), *others))
+        return event
+
+    def decided(event: Any) -> Any:
+        if isinstance(event, ev.TableHandVerified) and event.hand_no == 2:
+            return ev.TableHandResolved(2, event.verdict_version, ev.ResolutionChoice.TABLE, ())
+        return another_card(event)
+
+    def resolve(event: Any) -> Any:
+        if event.hand_no != 2:
+            return event
+        return ve.HandResolved(T, 2, "EUR", ev.ResolutionChoice.TABLE, event.postings, event.rake, (), ("a", "b"), "")
+
+    before = (await verified(await HISTORY.log({TABLE: another_card}))).problems
+    assert any("is not what the dealer dealt" in problem.what for problem in before)
+    after = (await verified(await HISTORY.log({TABLE: decided, VERDICTS: resolve}))).problems
+    assert [problem.what for problem in after if "hand 2" in problem.what] == []

@@ -1,0 +1,117 @@
+"""Where commands put things, and what they say where that is not possible: one line, exit code 2, nothing started."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from typer.testing import CliRunner, Result
+
+from stud_cli import demo as demo_module
+from stud_cli import output
+from stud_cli.demo import _new_directory, _that_fit
+from stud_cli.main import app
+from stud_cli.output import console
+from stud_cli.stack import RunningStack, Stack, StackError, orphans, read_running, write_running
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, list(words))
+
+
+def one_line(ended: Result) -> str:
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("error ")
+    return line
+
+
+@pytest.mark.parametrize("words", [("up", "--data"), ("demo", "--hands", "1", "--data")])
+def test_a_file_is_no_data_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    for path in ("file", "file/below"):
+        line = one_line(run(*words, path))
+        assert f"{path} " in line
+        assert "name another one" in line
+
+
+def test_a_directory_with_something_in_it_is_not_played_in(tmp_path: Path):
+    (tmp_path / "something").touch()
+    assert "is not empty: name a new directory" in one_line(run("demo", "--data", str(tmp_path)))
+
+
+def test_two_demos_at_once_have_two_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    made = {_new_directory(None) for _ in range(5)}
+    assert len(made) == 5
+    assert all(path.is_dir() for path in made)
+
+
+async def test_a_port_of_the_row_that_is_taken_is_named(tmp_path: Path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        stack = Stack(tmp_path, first_port=taken.getsockname()[1] - 2)
+        with pytest.raises(StackError, match=rf"port {taken.getsockname()[1]} for dealer is in use: .* --port"):
+            await stack.start()
+        assert not stack.server.running
+
+
+def test_services_that_outlived_their_starter_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "wallet_service"
+    script.write_text("import sys; print(flush=True); sys.stdin.read()")
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    with subprocess.Popen([sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as wallet:
+        assert wallet.stdin is not None
+        assert wallet.stdout is not None
+        wallet.stdout.readline()
+        pids = {"wallet": wallet.pid, "table": ended.pid, "rules": os.getpid()}
+        write_running(Path("var/stud.json"), RunningStack("redis://", {}, "var", "var/keys", ended.pid, pids))
+        assert read_running(Path("var/stud.json")) is None
+        assert orphans(Path("var/stud.json")) == {"wallet": wallet.pid}
+        line = one_line(run("up"))
+        assert f"end them with `kill {wallet.pid}`" in line
+        wallet.stdin.close()
+    assert orphans(Path("var/stud.json")) == {}
+
+
+def test_the_services_of_a_living_starter_are_no_orphans(tmp_path: Path):
+    running = RunningStack("redis://", {}, "var", "var/keys", os.getpid(), {"wallet": os.getpid()})
+    write_running(tmp_path / "stud.json", running)
+    assert orphans(tmp_path / "stud.json") == {}
+    assert read_running(tmp_path / "stud.json") == msgspec.structs.replace(running)
+    assert orphans(tmp_path / "nothing.json") == {}
+
+
+def test_a_token_speaks_for_somebody():
+    assert "speak for nobody" in one_line(run("token", " "))
+
+
+def test_printed_commands_work_in_the_shell_they_are_printed_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    beside = tmp_path / ".venv" / "bin" / "stud"
+    beside.parent.mkdir(parents=True)
+    beside.touch()
+    monkeypatch.setattr(sys, "executable", str(beside.with_name("python")))
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.chdir(tmp_path)
+    assert output.command() == ".venv/bin/stud"
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert output.command() == str(beside)
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    assert output.command() == "stud"
+
+
+def test_tables_take_turns_where_the_terminal_is_low(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(console, "_height", demo_module.TABLE_LINES * 2)
+    assert _that_fit(["a", "b"], 0.0) == ["a", "b"]
+    monkeypatch.setattr(console, "_height", demo_module.TABLE_LINES)
+    seen = [_that_fit(["a", "b"], second * demo_module.TURN_S) for second in range(3)]
+    assert seen == [["a"], ["b"], ["a"]]
