@@ -40,6 +40,8 @@ def test_the_bring_in_is_the_tables_or_half_the_lower_limit():
 def test_parameters_win_over_stakes():
     config = table_config(PLAYNOW, small_bet=100)
     assert (config.small_bet, config.big_bet, config.ante, config.bring_in) == (100, 200, 25, 50)
+    config = table_config(PLAYNOW, small_bet=710)
+    assert (config.big_bet, config.ante, config.bring_in) == (1420, 71, 355), "no preset: a tenth and a half"
     config = table_config(PLAYNOW, small_bet=44, ante=3, bring_in=20, currency="CAD", table_id="t", stacked=True)
     assert (config.small_bet, config.big_bet, config.ante, config.currency) == (44, 88, 3, "CAD")
     config = table_config(PLAYNOW, Stakes(10, 30, 1, 3), hand_pause_ms=0, name="Spread")
