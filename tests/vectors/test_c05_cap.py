@@ -57,7 +57,6 @@ def test_vector_065_two_remain_before_the_cap(rules: Ruleset):
 
 
 @pytest.mark.rules("P56")
-@pytest.mark.knob("heads_up", HeadsUp.TWO_REMAIN_BEFORE_CAP)
 @playnow
 def test_vector_066_a_fold_does_not_lift_the_cap(rules: Ruleset):
     table = fifth_street(rules)
@@ -84,6 +83,17 @@ def test_vector_068_knob_round_start(rules: Ruleset):
     table = two_remain_before_the_cap(knobs(rules, heads_up=HeadsUp.ROUND_START))
     table.refuse("1 raise 5000", "P56")
     assert table.legal(1) == {"fold", "call 1000"}
+
+
+@pytest.mark.knob("heads_up", HeadsUp.ROUND_START)
+@playnow
+def test_vector_068_a_round_that_begins_with_two_has_no_cap(rules: Ruleset):
+    """Three were dealt in: a hand that had to begin with two would keep its cap."""
+    table = fifth_street(knobs(rules, heads_up=HeadsUp.ROUND_START))
+    table.play("1 bet 1000", "2 call", "3 fold")
+    assert table.hand.street == 6
+    alternately(table, 5)
+    assert table.legal(2) == {"fold", "call 1000", "raise to 6000"}
 
 
 @pytest.mark.knob("heads_up", HeadsUp.HAND_START)

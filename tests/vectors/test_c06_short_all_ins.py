@@ -16,6 +16,7 @@ def short_raise(rules: Ruleset, behind: int, players: int = 3) -> TableDriver:
     return table
 
 
+@pytest.mark.knob("short_all_in", ShortAllIn.HALF_BET)
 @both
 def test_vector_071_less_than_half_does_not_count(rules: Ruleset):
     table = short_raise(rules, 1300)

@@ -103,6 +103,7 @@ def test_vector_088_the_odd_unit_goes_to_the_first_in_deal_order(rules: Ruleset)
 
 
 @pytest.mark.rules("W25")
+@pytest.mark.knob("odd_units", OddUnits.ALL_TO_FIRST_LEFT)
 @william_hill
 def test_vector_089_the_odd_unit_goes_left_of_the_button(rules: Ruleset):
     assert tied_for_1001(rules, (1, 2, 3, 4, 5, 6, 7), (2, 5), 3) == {5: 501, 2: 500}
