@@ -152,6 +152,7 @@ def test_the_first_shower_shows_also_when_he_loses():
     assert order == [1, 2], "all checked: who acted first shows first, and the winner"
 
 
+@pytest.mark.rules("P41", "P42")
 def test_an_uncalled_winner_may_show():
     house = river()
     events = house.play("1 bet, 2 fold, 3 fold")
@@ -196,6 +197,7 @@ def test_a_pot_of_ones_own_is_no_contest():
     assert awards == [(2_600, [1]), (2_850, [3])]
 
 
+@pytest.mark.knob("odd_units", OddUnits.HIGH_CARD_BY_SUIT)
 def test_odd_units_by_the_highest_card():
     up = {1: "Ac Kd Jh 9s", 2: "As Kh Jd 9c", 3: "2c 7d 5h 3s"}
     house = House(
@@ -215,6 +217,7 @@ def test_odd_units_by_the_highest_card():
     assert shares == {1: 376, 2: 377}
 
 
+@pytest.mark.knob("no_rake_before_fourth", True, False)
 @pytest.mark.parametrize(("before_fourth", "rake"), [(True, 0), (False, 15)])
 def test_rake_before_fourth_street(before_fourth: bool, rake: int):
     house = House(knobs(RULES, rake_bps=1_000, no_rake_before_fourth=before_fourth), [1, 2, 3])
@@ -227,6 +230,7 @@ def test_rake_before_fourth_street(before_fourth: bool, rake: int):
     assert house.state.rake_taken == rake
 
 
+@pytest.mark.knob("rake_cap", 100)
 def test_rake_is_capped_and_allotted():
     house = House(knobs(RULES, rake_bps=500, rake_cap=100), [1, 2, 3], up=UP, down=DOWN)
     house.start()
