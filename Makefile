@@ -109,6 +109,13 @@ test: check ## check, then every test, with coverage
 		--cov --cov-report= --cov-report=json:var/coverage.json </dev/null
 	@$(BIN)/python tools/coverage_gate.py var/coverage.json
 
+# Suites whose numbers grow with STUD_DEEP=1. The time limit of a test is that of its long version.
+DEEP := tests/property tests/exhaustive
+
+.PHONY: deep
+deep: $(STAMP) ## the searching tests again, with many times the examples
+	STUD_DEEP=1 $(BIN)/pytest -n 2 --timeout=3600 $(DEEP) </dev/null
+
 # --- running -----------------------------------------------------------------
 
 .PHONY: demo

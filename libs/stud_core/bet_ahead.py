@@ -114,4 +114,5 @@ def _option(state: Table, hand: Hand, seat: int, chosen: PreAction) -> Option | 
 
 def _choices(options: tuple[Option, ...]) -> list[str]:
     """What could be chosen, as a player would say it."""
-    return [phrase(option) for option in options if option.verb in {Verb.FOLD, Verb.CALL} or is_wager(option.verb)]
+    can = [option for option in options if option.verb in {Verb.FOLD, Verb.CALL} or is_wager(option.verb)]
+    return [phrase(option, options) for option in can]

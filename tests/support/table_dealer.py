@@ -129,7 +129,7 @@ class Dealer:
         down: list[DownCard] = []
         for seat, position in zip(request.targets, pool, strict=False):
             if position not in self.card_at:
-                self.card_at[position] = self._choose(self.wanted_down.get(seat))
+                self.card_at[position] = self.choose(position, self.wanted_down.get(seat))
             else:
                 assert not self.wanted_down.get(seat), "a named river card would have to be a burnt one"
             self.burned = [p for p in self.burned if p != position]
@@ -164,11 +164,11 @@ class Dealer:
 
     def _assign(self, wanted: list[int] | None) -> int:
         position, self.next = self.next, self.next + 1
-        self.card_at[position] = self._choose(wanted)
+        self.card_at[position] = self.choose(position, wanted)
         return position
 
-    def _choose(self, wanted: list[int] | None) -> int:
-        """The card named for this place, else a random one that nobody named."""
+    def choose(self, position: int, wanted: list[int] | None) -> int:
+        """Which card lies at a position: the one named for it, else a random one that nobody named."""
         used = set(self.card_at.values())
         if wanted:
             card = wanted.pop(0)

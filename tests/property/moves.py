@@ -1,0 +1,257 @@
+"""What everybody around a table may do next: one legal move of what it waits for, or something beside that.
+
+A move is chosen by a small number, so that Hypothesis can draw, repeat and shrink it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stud_core import commands as cmd
+from stud_core import events as ev
+from stud_core.rejection import Reason
+from stud_core.ruleset import TableConfig
+from stud_core.state import Life, Prompt, Sit, Sitting, Table
+from stud_core.timers import next_deadline
+from tests.property.legality import check_every_action
+from tests.property.waits import Awaited
+from tests.property.watched_table import WatchedTable
+
+ACCOUNTS = tuple(f"a{number}" for number in range(1, 11))
+
+
+def deadlines(state: Table) -> list[int]:
+    """Every clock that runs."""
+    reserved = [s.expires_at_ms for s in state.sittings.values() if s.status is Sit.RESERVED]
+    hand = state.hand
+    of_hand = [] if hand is None else [hand.deadline_ms, *[prompt.deadline_ms for prompt in hand.prompts]]
+    return [deadline for deadline in reserved + of_hand if deadline]
+
+
+class Moves(WatchedTable):
+    def __init__(self, config: TableConfig, seed: int) -> None:
+        self.cards_for: tuple[int, int] = (0, 0)
+        self.dealt: cmd.RecordCards | None = None
+        super().__init__(config, seed)
+        self.next_moves: dict[Awaited, Callable[[int], None]] = {
+            Awaited.ANTES: self.answer_ante,
+            Awaited.CARDS: self.deal,
+            Awaited.ACTION: self.act,
+            Awaited.SHOWS: self.answer_show,
+            Awaited.VERDICT: self.judge,
+            Awaited.RESOLUTION: self.resolve,
+            Awaited.CASH_OUTS: self.answer_wallet,
+            Awaited.RESUME: self.resume,
+            Awaited.RESUME_DRAINING: self.resume,
+            Awaited.PLAYERS: self.bring_players,
+            Awaited.DECK: self.new_deck,
+            Awaited.START: self.start,
+        }
+
+    def move(self, n: int) -> None:
+        """Do what the table waits for; ``n`` in 0..255 says how. Time goes on a little."""
+        self.now_ms += 1
+        due = deadlines(self.state)
+        if due and min(due) < self.now_ms:
+            self.time_out(0)
+        elif self.awaited is not Awaited.NOTHING:
+            self.next_moves[self.awaited](n)
+
+    # --- the hand ------------------------------------------------------------
+
+    def answer_ante(self, n: int) -> None:
+        prompt = self._prompt(n)
+        self.accept(cmd.PostAnte(self.state.at(prompt.seat).account, prompt.prompt_id, post=n % 8 != 7))
+
+    def answer_show(self, n: int) -> None:
+        prompt = self._prompt(n)
+        cards = self.dealer.open(self.state.running.down[prompt.seat])
+        self.accept(cmd.ChooseShow(self.state.at(prompt.seat).account, prompt.prompt_id, n % 2 == 0, cards))
+
+    def _prompt(self, n: int) -> Prompt:
+        prompts = self.state.running.prompts
+        return prompts[n // 8 % len(prompts)]
+
+    def answer(self) -> cmd.RecordCards | None:
+        """The dealer's answer to the open request; he deals once, however often he is asked."""
+        hand = self.state.hand
+        if hand is None or hand.deal is None:
+            return None
+        asked = (self.dealer.decks, hand.deal_no)
+        if self.cards_for != asked:
+            self.cards_for, self.dealt = asked, self.dealer.answer(hand.deal)
+        return self.dealt
+
+    def deal(self, _n: int) -> None:
+        cards = self.answer()
+        assert cards is not None
+        self.accept(cards)
+
+    def act(self, n: int) -> None:
+        """Any option: folds now and then, the largest wager often, so that stacks come in."""
+        self.try_every_action()
+        hand = self.state.running
+        options = hand.options if n % 8 == 0 else hand.options[-2:] if n % 4 == 1 else hand.options[1:] or hand.options
+        option = options[n // 8 % len(options)]
+        account = self.state.at(hand.turn_seat).account
+        ahead = self.config.ruleset.pre_actions and n % 4 == 2
+        events = self.accept(cmd.Act(account, hand.turn_id, option.verb, option.to, option.size, ahead))
+        assert isinstance(events[0], ev.ActionTaken)
+        assert events[0].by is (ev.By.PRE_ACTION if ahead else ev.By.PLAYER)
+
+    def try_every_action(self) -> None:
+        check_every_action(self)
+
+    # --- between hands -------------------------------------------------------
+
+    def new_deck(self, _n: int) -> None:
+        self.dealer.new_deck()
+        self.accept(cmd.RecordDeck(self.state.hand_no + 1, b"commitment"))
+
+    def start(self, n: int) -> None:
+        """Mostly whoever is away comes back first, and seats fill again: large hands are the interesting ones."""
+        if n % 4:
+            for sitting in self._away():
+                self.accept(cmd.SitIn(sitting.account))
+        if n % 4 == 1:
+            self.join(n // 4, n // 4)
+        self.accept(cmd.StartHand())
+
+    def _away(self) -> list[Sitting]:
+        return [s for s in self.state.sittings.values() if s.status is Sit.SEATED and s.sitting_out and s.stack]
+
+    def judge(self, n: int) -> None:
+        number = self.state.ended_hand
+        dispute = n % 8 == 0
+        self.accept(cmd.RecordDispute(number, number, ("TEST",)) if dispute else cmd.RecordVerdict(number, number))
+
+    def resolve(self, n: int) -> None:
+        """As the table says, void, or with chips moved from one player of the hand to another."""
+        number = self.state.ended_hand
+        choice = list(ev.ResolutionChoice)[n % 3]
+        stacks = [ev.SeatStack(self.state.sittings[s].seat, s, self.purse.stacks[s])
+                  for s, _ in self.state.hand_start_stacks]  # fmt: skip
+        if choice is ev.ResolutionChoice.REFEREE:
+            giver, taker = stacks[n // 3 % len(stacks)], stacks[0]
+            moved = {giver.sitting_no: 0, taker.sitting_no: giver.stack + taker.stack}
+            stacks = [ev.SeatStack(s.seat, s.sitting_no, moved.get(s.sitting_no, s.stack)) for s in stacks]
+            stacks = stacks if giver != taker else []
+        given = () if choice is ev.ResolutionChoice.VOID else tuple(stacks)
+        self.accept(cmd.RecordResolution(number, number, choice, given))
+
+    def resume(self, _n: int) -> None:
+        self.accept(cmd.ResumeTable("op"))
+
+    def bring_players(self, n: int) -> None:
+        """Pay who waits for chips, ask back who is away, or bring somebody new."""
+        self.answer_wallet(n)
+        away = self._away()
+        if away and n % 4:
+            self.accept(cmd.SitIn(away[n // 4 % len(away)].account))
+        else:
+            self.join(n, n)
+
+    def answer_wallet(self, n: int) -> None:
+        """Answer every request to the wallet; now and then with a no."""
+        for sitting in list(self.state.sittings.values()):
+            if sitting.top_up_open:
+                self._answer_top_up(sitting, declined=n % 8 == 0)
+            elif sitting.status is Sit.RESERVED:
+                declined = cmd.RecordFundingDeclined(sitting.sitting_no, "INSUFFICIENT_FUNDS")
+                self.accept(declined if n % 8 == 0 else cmd.RecordFunding(sitting.sitting_no, sitting.buy_in))
+            elif sitting.status is Sit.CASHING_OUT and n % 16 == 15:
+                self.accept(cmd.RecordCashOutBlocked(sitting.sitting_no, "ESCROW_MISMATCH"))
+            elif sitting.status in {Sit.CASHING_OUT, Sit.HELD}:
+                self.accept(cmd.RecordCashOut(sitting.sitting_no, sitting.claim or 0))
+
+    def _answer_top_up(self, sitting: Sitting, *, declined: bool) -> None:
+        number, top_up = sitting.sitting_no, sitting.top_up_no
+        if declined:
+            self.accept(cmd.RecordTopUpDeclined(number, top_up, "INSUFFICIENT_FUNDS"))
+        else:
+            self.accept(cmd.RecordTopUp(number, top_up, sitting.top_up_open))
+
+    # --- beside the hand -----------------------------------------------------
+
+    def amount(self, n: int) -> int:
+        """Stacks from one chip up, around everything a hand may cost."""
+        config = self.config
+        ante, post, small, big = config.ante, config.bring_in, config.small_bet, config.big_bet
+        dear = (ante + post + small // 2, ante + small, ante + big + 1, 3 * small + n, 10 * small, 25 * small + n)
+        around = (1, ante, ante + 1, ante + post - 1, ante + post, *dear, 40 * small)
+        most = config.max_buy_in
+        amount = max(1, around[n % len(around)], config.min_buy_in)
+        return amount if most is None else min(amount, most)
+
+    def join(self, n: int, preferences: int, *, funded: bool = True) -> None:
+        """Somebody new takes any seat, when there is one."""
+        free = [account for account in ACCOUNTS if self.state.of(account) is None]
+        if self.state.life is not Life.OPEN or all(self.state.seats[1 : self.config.ruleset.seats + 1]):
+            return
+        choices = (None, True, False)
+        auto_post, muck = choices[preferences % 3], choices[preferences // 3 % 3]
+        events = self.accept(cmd.TakeSeat(free[0], None, self.amount(n), auto_post, muck))
+        asked = events[0]
+        assert isinstance(asked, ev.BuyInRequested)
+        if funded:
+            self.accept(cmd.RecordFunding(asked.sitting_no, asked.amount))
+
+    def disturb(self, kind: int, n: int) -> None:
+        """Something that may come at any moment; the table says whether it takes it."""
+        account = ACCOUNTS[n % len(ACCOUNTS)]
+        hand_no = self.state.hand.hand_no if self.state.hand is not None else self.state.hand_no
+        commands: tuple[cmd.Command, ...] = (
+            cmd.SitOut(account),
+            cmd.SitIn(account),
+            cmd.LeaveSeat(account),
+            cmd.AddChips(account, self.amount(n // 10)),
+            cmd.SetPreferences(account, (None, True, False)[n % 3], (None, True, False)[n // 3 % 3]),
+            cmd.RestartClocks("test"),
+            cmd.PauseTable("test", "op"),
+            cmd.ResumeTable("op"),
+            cmd.DrainTable("op"),
+            cmd.CloseTable("op") if n % 8 == 0 else cmd.Tick(),
+            cmd.VoidHand(hand_no, "test", "op"),
+        )
+        command = commands[kind % len(commands)]
+        self.offer(command)
+        if isinstance(command, cmd.RestartClocks):
+            self._check_clocks()
+
+    def _check_clocks(self) -> None:
+        """A restarted clock is a full one (B.18)."""
+        rules, hand = self.config.ruleset, self.state.hand
+        if hand is not None and hand.deadline_ms:
+            assert hand.deadline_ms == self.now_ms + rules.action_clock_ms
+        clock = rules.ante_clock_ms if self.awaited is Awaited.ANTES else rules.show_clock_ms
+        for prompt in hand.prompts if hand is not None else ():
+            assert prompt.deadline_ms == (self.now_ms + clock if clock else 0)
+
+    def time_out(self, late_ms: int) -> None:
+        """Let the next clock run out. Before it nothing happens; an answer that comes after it is refused."""
+        due = deadlines(self.state)
+        assert next_deadline(self.state) == min(due, default=None)
+        if not due:
+            assert self.accept(cmd.Tick()) == []
+            return
+        deadline = min(due)
+        if deadline - 1 > self.now_ms:
+            self.now_ms = deadline - 1
+            assert self.accept(cmd.Tick()) == []
+        self.now_ms = max(self.now_ms, deadline + late_ms)
+        self._answer_late()
+        assert self.accept(cmd.Tick()), "a clock ran out, and nothing came of it"
+        assert min(deadlines(self.state), default=self.now_ms + 1) > self.now_ms, "a clock that ran out still runs"
+
+    def _answer_late(self) -> None:
+        hand = self.state.hand
+        if hand is None:
+            return
+        if hand.turn_seat and 0 < hand.deadline_ms < self.now_ms:
+            late: list[cmd.Command] = [cmd.Act(self.state.at(hand.turn_seat).account, hand.turn_id, ev.Verb.FOLD)]
+        else:
+            asked = [prompt for prompt in hand.prompts if 0 < prompt.deadline_ms < self.now_ms]
+            answer = cmd.PostAnte if self.awaited is Awaited.ANTES else cmd.ChooseShow
+            late = [answer(self.state.at(p.seat).account, p.prompt_id, False) for p in asked]
+        for command in late:
+            assert self.refuse(command).reason is Reason.DEADLINE_PASSED
