@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.betting import is_wager
 from stud_core.deck import Positions
@@ -51,7 +52,7 @@ class Beside(QuickTable):
         self.dealing = True
         self.all_in = any(player.stack == 0 for player in event.dealt_in)
 
-    def dealt(self, request: ev.DealRequested, taken: Positions) -> None:
+    def dealt(self, request: ev.DealRequested, taken: Positions, answer: cmd.RecordCards) -> None:
         """The dealer's positions; who is dealt what comes from there, whatever the table makes of it."""
         if self.apart:
             return

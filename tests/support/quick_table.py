@@ -79,10 +79,11 @@ class QuickTable:
         down = tuple([ev.DownCard(seat, position, b"") for seat, position in taken.down])
         community = None if taken.community is None else self.order[taken.community]
         root = ROOT if request.deal_no == 1 else None
-        self.dealt(request, taken)
-        self.send(cmd.RecordCards(request.hand_no, request.deal_no, up, down, community, root))
+        answer = cmd.RecordCards(request.hand_no, request.deal_no, up, down, community, root)
+        self.dealt(request, taken, answer)
+        self.send(answer)
 
-    def dealt(self, request: ev.DealRequested, taken: Positions) -> None:
+    def dealt(self, request: ev.DealRequested, taken: Positions, answer: cmd.RecordCards) -> None:
         """Overridden by who keeps what the dealer did."""
 
     def cards(self, seat: int, hand: Hand | None = None) -> tuple[int, ...]:
@@ -103,7 +104,8 @@ class QuickTable:
         """Start a hand with this deck."""
         self.settle()
         self.order, self.river_rank, self.stub = order, river_rank, Stub()
-        self.send(cmd.RecordDeck(self.state.hand_no + 1, ROOT))
+        if self.state.deck_hand_no == self.state.hand_no:  # else an ante round came to nothing
+            self.send(cmd.RecordDeck(self.state.hand_no + 1, ROOT))
         self.now_ms += self.state.rules.hand_pause_ms
         self.send(cmd.StartHand())
 
