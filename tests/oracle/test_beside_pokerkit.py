@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from random import Random
 
 import pytest
 
+from stud_core import betting
+from stud_core.decide import showing
 from stud_core.events import Verb
 from stud_core.presets import PLAYNOW, WILLIAM_HILL, table_config
 from stud_core.ruleset import BuyInLimit, HeadsUp, OddUnits, OpenPair, Ruleset, ShortAllIn
@@ -104,3 +107,19 @@ def test_no_difference_is_left_to_be_met_by_chance_only():
         "two players are capped too",
     } <= set(met)
     assert {f"offered by us alone: {why}" for why in (CAPPED, TOO_SHORT)} <= set(met)
+
+
+FAULTS: dict[str, tuple[object, str, Callable[..., object]]] = {
+    "everybody wins": (showing, "pot_winners", lambda pot, _: pot.eligible),
+    "the first dealt brings it in": (betting, "low_card", lambda hand: hand.order[0]),
+    "boards by their last card": (betting, "board_strength", lambda cards: cards[-1] + 1),
+    "bets of another size": (betting, "wager_target", lambda hand, config, _: hand.full_level + config.small_bet + 1),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_rule_that_is_wrong_is_noticed(fault: str, monkeypatch: pytest.MonkeyPatch):
+    module, name, wrong = FAULTS[fault]
+    monkeypatch.setattr(module, name, wrong)
+    with pytest.raises(AssertionError):
+        many("as_alike_as_can_be", 1, 60)
