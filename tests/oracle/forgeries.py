@@ -116,9 +116,7 @@ def uncalled(events: Events) -> Events:
 
 
 def kept(events: Events) -> Events:
-    """An uncalled bet is not returned before the pots are paid."""
-    if _first(events, ev.PotAwarded) < 0:
-        return events
+    """An uncalled bet is not returned at all."""
     return [event for event in events if not isinstance(event, ev.UncalledReturned)]
 
 

@@ -34,6 +34,7 @@ RULES = {
     "playnow": PLAYNOW,
     "william_hill": WILLIAM_HILL,
 }
+pytestmark = pytest.mark.timeout(either(120, 1_200))
 CHUNKS = 6
 HANDS = either(65, 1_000)
 """Of each chunk: with the last test 1 530 hands, or 21 000 in a deep run."""
@@ -79,7 +80,6 @@ def many(name: str, chunk: int, hands: int, short: float = 0.06) -> Counter[str]
     return met
 
 
-@pytest.mark.timeout(either(120, 1_200))
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 @pytest.mark.parametrize("name", RULES)
 def test_random_hands_are_played_alike(name: str, chunk: int):

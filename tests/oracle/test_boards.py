@@ -21,6 +21,7 @@ from stud_core.ranks import board_strength
 from stud_core.state import Hand, Phase
 from tests.support.deep import either
 
+pytestmark = pytest.mark.timeout(either(120, 1_200))
 HANDS = either(2_000, 60_000)
 RANKS, SUITS = "23456789TJQKA", "cdhs"
 Board = tuple[str, ...]

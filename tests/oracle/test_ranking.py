@@ -14,6 +14,7 @@ from stud_core.cards import card_name
 from stud_core.ranks import describe, rank_best
 from tests.support.deep import either
 
+pytestmark = pytest.mark.timeout(either(120, 1_200))
 CHUNKS = 4
 HANDS = either(5_000, 75_000)
 """Of each chunk, so 20 000 hands, or 300 000 in a deep run. All are held against all others."""
@@ -70,7 +71,6 @@ def draw(rng: Random) -> list[int]:
     return rng.sample(range(52), 7)
 
 
-@pytest.mark.timeout(either(120, 600))
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_seven_cards(chunk: int):
     rng = Random(f"seven {chunk}")

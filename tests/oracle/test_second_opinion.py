@@ -15,6 +15,7 @@ from tests.oracle import draws
 from tests.oracle.forgeries import FORGERIES
 from tests.support.deep import either
 
+pytestmark = pytest.mark.timeout(either(120, 1_200))
 CHUNKS = either(4, 50)
 HANDS = either(800, 2_000)
 """Of each chunk."""
@@ -40,7 +41,6 @@ LEAST = {
 """Share of the hands of a chunk that must have it."""
 
 
-@pytest.mark.timeout(either(120, 600))
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_both_implementations_agree_on_every_chip(chunk: int):
     used = Counter[str]()
