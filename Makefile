@@ -110,7 +110,7 @@ test: check ## check, then every test, with coverage
 	@$(BIN)/python tools/coverage_gate.py var/coverage.json
 
 # Suites whose numbers grow with STUD_DEEP=1. The time limit of a test is that of its long version.
-DEEP := tests/property tests/exhaustive
+DEEP := tests/property tests/exhaustive tests/oracle tests/unit/referee/test_honest_hands.py
 
 .PHONY: deep
 deep: $(STAMP) ## the searching tests again, with many times the examples

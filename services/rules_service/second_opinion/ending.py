@@ -63,8 +63,9 @@ def hand_mucked(sheet: Sheet, event: ev.HandMucked) -> None:
 
 
 def _may_tell(sheet: Sheet, seat: int) -> None:
-    over = sheet.due is Due.AWARDS and not sheet.owed[0]
-    sheet.need(over and seat in sheet.live and seat not in sheet.told, Code.WRONG_SHOW)
+    sheet.need(sheet.due is Due.AWARDS, Code.WRONG_SHOW)
+    sheet.need(not sheet.owed[0], Code.WRONG_UNCALLED)
+    sheet.need(seat in sheet.live and seat not in sheet.told, Code.WRONG_SHOW)
 
 
 def pot_awarded(sheet: Sheet, event: ev.PotAwarded) -> None:

@@ -76,7 +76,8 @@ def _deal_order(sheet: Sheet, posted: list[int]) -> tuple[int, tuple[int, ...]]:
 
 def deal_requested(sheet: Sheet, event: ev.DealRequested) -> None:
     first = sheet.due is Due.FIRST_DEAL
-    sheet.need(first or (sheet.due is Due.DEAL and not sheet.owed[0]), Code.EARLY_DEAL)
+    sheet.need(first or sheet.due is Due.DEAL, Code.EARLY_DEAL)
+    sheet.need(not sheet.owed[0], Code.WRONG_UNCALLED)
     sheet.street = 3 if first else sheet.street + 1
     sheet.deal_no += 1
     plan = sheet.stub.plan(sheet.ruleset, sheet.street, sheet.live)

@@ -14,56 +14,8 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud_service.refusals import Refused
 from table_service import handlers, hub
 from tests.support.playing_memory import STAY, Game
+from tests.support.streams import Stream
 from tests.support.system_memory import MemorySystem, simulated
-
-
-class Stream:
-    """A client's end of a Play or Watch stream. `blocked` is a client that reads nothing."""
-
-    def __init__(self, game: Game, account: str, *, watch: bool = False, **subscribe: Any) -> None:
-        self.answers: asyncio.Queue[pb.PlayResponse] = asyncio.Queue()
-        self.requests: asyncio.Queue[Any] = asyncio.Queue()
-        self.blocked = asyncio.Event()
-        self.blocked.set()
-        streams, subscription = game.system.tables.streams, pb.Subscribe(table=game.id, **subscribe)
-        if watch:
-            run = streams.watch(pb.WatchRequest(subscribe=subscription), self, account)  # type: ignore[arg-type]
-        else:
-            self.requests.put_nowait(pb.PlayRequest(subscribe=subscription))
-            run = streams.play(self._read(), self, account)  # type: ignore[arg-type]
-        self.task = asyncio.create_task(run)
-
-    async def _read(self) -> AsyncIterator[Any]:
-        while (request := await self.requests.get()) is not None:
-            if isinstance(request, Exception):
-                raise request
-            yield request
-
-    async def write(self, data: bytes) -> None:
-        await self.blocked.wait()
-        self.answers.put_nowait(pb.PlayResponse.FromString(data))
-
-    async def update(self) -> pb.TableUpdate:
-        async with asyncio.timeout(30):
-            while not (answer := await self.answers.get()).HasField("update"):
-                pass
-            return answer.update
-
-    async def ask(self, **command: Any) -> pb.CommandResult:
-        self.requests.put_nowait(pb.PlayRequest(**command))
-        async with asyncio.timeout(30):
-            while not (answer := await self.answers.get()).HasField("result"):
-                pass
-            return answer.result
-
-    async def end(self) -> Refused:
-        with pytest.raises(Refused) as refused:
-            await asyncio.wait_for(self.task, 30)
-        return refused.value
-
-    async def close(self) -> None:
-        self.task.cancel()
-        await asyncio.gather(self.task, return_exceptions=True)
 
 
 @asynccontextmanager
