@@ -63,6 +63,8 @@ def test_vector_140_a_short_all_in_raises_the_price_too(rules: Ruleset):
 
 
 @william_hill
+@pytest.mark.rules("W28")
+@pytest.mark.knob("pre_actions", True)
 def test_vector_141_a_call_at_the_same_price(rules: Ruleset):
     table = fifth_street(rules, street=4)
     table.play("1 bet 500")
@@ -137,6 +139,8 @@ def test_vector_143_a_raise_that_nobody_could_answer_any_more(rules: Ruleset):
 
 
 @william_hill
+@pytest.mark.rules("W28")
+@pytest.mark.knob("pre_fold_is_literal", False, True)
 @pytest.mark.parametrize(("literal", "verb"), [(False, Verb.CHECK), (True, Verb.FOLD)])
 def test_vector_144_fold_checks_where_that_is_free(rules: Ruleset, literal: bool, verb: Verb):
     table = fifth_street(knobs(rules, pre_fold_is_literal=literal))
@@ -195,6 +199,7 @@ def test_vector_146_a_folded_or_absent_player_chooses_nothing(rules: Ruleset):
 
 
 @playnow
+@pytest.mark.knob("pre_actions", False)
 @pytest.mark.parametrize("verb", list(bet_ahead.BUTTONS))
 def test_vector_147_no_bet_ahead_at_playnow(rules: Ruleset, verb: Verb):
     table = fifth_street(rules)
