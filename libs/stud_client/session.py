@@ -52,6 +52,32 @@ class TableSession(Following):
         body = pb.ActRequest(table=self.table, turn_id=turn_id, verb=verb, to=to, size=size)
         return await self._command("act", body, request_id, timeout_s)
 
+    async def set_pre_action(
+        self,
+        update: pb.TableUpdate,
+        verb: seat_pb2.Verb.ValueType,
+        *,
+        size: seat_pb2.Size.ValueType = seat_pb2.SIZE_UNSPECIFIED,
+        request_id: str = "",
+        timeout_s: float = COMMAND_TIMEOUT_S,
+    ) -> pb.CommandResult:
+        """Chooses what is done when the turn comes, at the price that ``update`` shows (one of `mine.pre_options`)."""
+        body = pb.SetPreActionRequest(
+            table=self.table,
+            hand_no=update.view.hand_no,
+            street=update.view.street,
+            price=update.mine.price,
+            verb=verb,
+            size=size,
+        )
+        return await self._command("set_pre_action", body, request_id, timeout_s)
+
+    async def clear_pre_action(self, *, request_id: str = "", timeout_s: float = COMMAND_TIMEOUT_S) -> pb.CommandResult:
+        """Takes the choice back."""
+        return await self._command(
+            "clear_pre_action", pb.ClearPreActionRequest(table=self.table), request_id, timeout_s
+        )
+
     async def post_ante(
         self, prompt_id: int, *, decline: bool = False, request_id: str = "", timeout_s: float = COMMAND_TIMEOUT_S
     ) -> pb.CommandResult:

@@ -46,12 +46,23 @@ def choose(state: Table, account: str, verb: Verb, size: Size | None = None) -> 
     if refusal:
         return Rejection(Reason.PRE_ACTION_NOT_ALLOWED, refusal, "B.16")
     hand = state.running
-    chosen = PreAction(hand.hand_no, hand.street, hand.level, verb, size)
-    if verb not in BUTTONS or _option(state, hand, sitting.seat, chosen) is None:
-        choices = ", ".join(_choices(legal_options(state, sitting.seat)))
-        text = f"{verb.name.lower()} cannot be chosen ahead now (W28); possible: {choices}"
-        return Rejection(Reason.ILLEGAL_ACTION, text, "W28", legal_options(state, sitting.seat))
+    button = Verb.RAISE if verb is Verb.COMPLETE else verb
+    chosen = PreAction(hand.hand_no, hand.street, hand.level, button, size)
+    if button not in BUTTONS or _option(state, hand, sitting.seat, chosen) is None:
+        possible = choices(state, account)
+        text = f"{verb.name.lower()} cannot be chosen ahead now (W28); possible: "
+        text += ", ".join([phrase(option, possible) for option in possible])
+        return Rejection(Reason.ILLEGAL_ACTION, text, "W28", possible)
     return chosen
+
+
+def choices(state: Table, account: str) -> tuple[Option, ...]:
+    """What the player may choose now, with the amounts of this moment; nothing on his turn."""
+    sitting = state.of(account)
+    if sitting is None or _cannot_choose(state, sitting):
+        return ()
+    options = legal_options(state, sitting.seat)
+    return tuple([o for o in options if o.verb in {Verb.FOLD, Verb.CALL} or is_wager(o.verb)])
 
 
 def holds(state: Table, account: str, chosen: PreAction) -> bool:
@@ -110,9 +121,3 @@ def _option(state: Table, hand: Hand, seat: int, chosen: PreAction) -> Option | 
     if verb is Verb.RAISE and hand.level:
         verb = wager_verb(hand, state.rules)
     return chosen_of(hand, options, verb, size=chosen.size)
-
-
-def _choices(options: tuple[Option, ...]) -> list[str]:
-    """What could be chosen, as a player would say it."""
-    can = [option for option in options if option.verb in {Verb.FOLD, Verb.CALL} or is_wager(option.verb)]
-    return [phrase(option, options) for option in can]

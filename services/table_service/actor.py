@@ -26,6 +26,7 @@ from stud_service.kit import Kit
 from stud_service.refusals import Refused
 from stud_wire.commits import Meta
 from table_service import updates, views
+from table_service.ahead import ChoicesAhead
 from table_service.clocks import LATE_MS, Timer, deadline_of, due_at, hand_deadline
 from table_service.commits import LOBBY, NotConserved, Prepared, prepare
 from table_service.hub import Hub
@@ -60,6 +61,7 @@ class TableActor:
         self.head = Head(0, bytes(32))
         self.hub = Hub()
         self.requests = RequestMemory()
+        self.ahead = ChoicesAhead()
         self.vault = Vault(table_id, master)
         self.released: dict[int, str] = {}
         self.settled = asyncio.Event()
@@ -269,7 +271,14 @@ class TableActor:
                 self.released[event.sitting_no] = event.reason
             elif isinstance(event, ev.HandEnded | ev.HandVoided):
                 self._ended_at_ms = meta.at_ms
+        self._act_ahead()
         self._tell_waiting()
+
+    def _act_ahead(self) -> None:
+        """Take the choice of whose turn has come: it is next, before anything he could send now."""
+        due = self.ahead.moved_on(self.table)
+        if due is not None:
+            self._mailbox.put_nowait(self._mail(due.act, due.account, due.request_id, due.digest, None))
 
     def _tell_waiting(self) -> None:
         self.settled.set()
@@ -286,6 +295,7 @@ class TableActor:
         self.head = rebuilt.head
         self.requests = rebuilt.requests
         self.released = rebuilt.released
+        self.ahead.forget()
         self._ended_at_ms = rebuilt.ended_at_ms
 
     # --------------------------------------------------------------- viewers
@@ -306,7 +316,7 @@ class TableActor:
         if sitting is None:
             return b""
         down = self.vault.seat_cards(self.table, sitting.seat)
-        return updates.private_part(views.private_view(self.table, sitting, down))
+        return updates.private_part(views.private_view(self.table, sitting, down, self.ahead.of(account)))
 
     def full_view(self, account: str) -> bytes:
         """Return a full view as ``account`` may see it."""

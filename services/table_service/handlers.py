@@ -27,6 +27,7 @@ from stud_service.checks import require_request_id
 from stud_service.refusals import Refused
 from stud_wire.commits import digest
 from table_service.actor import TableActor
+from table_service.ahead import Price
 from table_service.mail import Outcome
 from table_service.views import sitting_of
 
@@ -41,13 +42,20 @@ def content_of(request: Message) -> bytes:
     return digest((request.DESCRIPTOR.full_name.encode(), request.SerializeToString(deterministic=True)))
 
 
+async def perform(actor: TableActor, account: str, name: str, request: Any) -> Outcome:
+    """Do what a player asks; ``name`` is the PlayRequest's field. Raises Refused."""
+    if name in CHOICES:
+        return CHOICES[name](actor, account, request)
+    return await submit(actor, account, request, COMMANDS[name](actor, account, request))
+
+
 async def submit(actor: TableActor, account: str, request: Any, command: Command) -> Outcome:
     """Submit a command under the caller's name and request id."""
     request_id = require_request_id(request.request_id)
     return await actor.submit(command, actor=account, request_id=request_id, digest=content_of(request))
 
 
-def _verb(request: pb.ActRequest) -> Verb:
+def _verb(request: pb.ActRequest | pb.SetPreActionRequest) -> Verb:
     try:
         return Verb(request.verb)
     except ValueError:
@@ -55,7 +63,7 @@ def _verb(request: pb.ActRequest) -> Verb:
         raise Refused("INVALID_FIELD", f"verb {request.verb} is unknown: want one of {wanted}", field="verb") from None
 
 
-def _size(request: pb.ActRequest) -> Size | None:
+def _size(request: pb.ActRequest | pb.SetPreActionRequest) -> Size | None:
     if not request.size:
         return None
     try:
@@ -101,6 +109,28 @@ def add_chips(_: TableActor, account: str, r: pb.AddChipsRequest) -> Command:
 def leave_seat(_: TableActor, account: str, __: pb.LeaveSeatRequest) -> Command:
     return LeaveSeat(account)
 
+
+def set_pre_action(actor: TableActor, account: str, r: pb.SetPreActionRequest) -> Outcome:
+    """Choose ahead, or answer what came of the same choice; it is judged by the table as everybody sees it."""
+    request_id, content = require_request_id(r.request_id), content_of(r)
+    done = actor.requests.find(account, request_id, content)
+    if done is not None:
+        return Outcome(done.version, repeated=True)
+    price = Price(r.hand_no, r.street, r.price)
+    actor.ahead.set(actor.table, account, price, _verb(r), _size(r), request_id, content)
+    return Outcome(actor.head.version)
+
+
+def clear_pre_action(actor: TableActor, account: str, r: pb.ClearPreActionRequest) -> Outcome:
+    actor.ahead.clear(actor.table, account, require_request_id(r.request_id), content_of(r))
+    return Outcome(actor.head.version)
+
+
+CHOICES: Mapping[str, Callable[[TableActor, str, Any], Outcome]] = {
+    "set_pre_action": set_pre_action,
+    "clear_pre_action": clear_pre_action,
+}
+"""Name of the PlayRequest's field -> what keeps or drops a choice ahead; nothing of it is written."""
 
 COMMANDS: Mapping[str, MakeCommand] = {
     "act": act,

@@ -44,10 +44,12 @@ class Streams:
         actor = await self._registry.get(first.subscribe.table)
         viewer = self._join(actor, first.subscribe, account)
         listener = asyncio.create_task(_listen(actor, viewer, requests, account))
+        actor.ahead.connected(account)
         try:
             await self._send(viewer, context)
         finally:
             actor.hub.remove(viewer)
+            actor.ahead.disconnected(account)
             listener.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await listener
@@ -95,12 +97,11 @@ async def _listen(actor: TableActor, viewer: Viewer, requests: Any, account: str
 async def _answer(actor: TableActor, account: str, name: str | None, body: Any) -> pb.CommandResult:
     request_id = getattr(body, "request_id", "")
     try:
-        make = handlers.COMMANDS.get(name or "")
-        if make is None:
+        if name is None or name not in {*handlers.COMMANDS, *handlers.CHOICES}:
             raise Refused("INVALID_FIELD", "want one command; subscribe comes once, first", field="body")
         if body.table != actor.table_id:
             raise Refused("INVALID_FIELD", f"this stream is for table {actor.table_id!r}", field="table")
-        outcome = await handlers.submit(actor, account, body, make(actor, account, body))
+        outcome = await handlers.perform(actor, account, name, body)
     except Refused as refused:
         return _refusal(request_id, refused)
     except Exception:  # as the interceptor does for a call: nothing of it may reach the client

@@ -75,14 +75,19 @@ class TableServicer(rpc.TableServiceServicer):
     async def Act(self, request: pb.ActRequest, context: Context) -> pb.ActResponse:
         return pb.ActResponse(version=(await self._play("act", request)).version)
 
+    async def SetPreAction(self, request: pb.SetPreActionRequest, context: Context) -> pb.SetPreActionResponse:
+        return pb.SetPreActionResponse(version=(await self._play("set_pre_action", request)).version)
+
+    async def ClearPreAction(self, request: pb.ClearPreActionRequest, context: Context) -> pb.ClearPreActionResponse:
+        return pb.ClearPreActionResponse(version=(await self._play("clear_pre_action", request)).version)
+
     async def ChooseShow(self, request: pb.ChooseShowRequest, context: Context) -> pb.ChooseShowResponse:
         return pb.ChooseShowResponse(version=(await self._play("choose_show", request)).version)
 
     async def _play(self, name: str, request: Any) -> Outcome:
         require("player")
         actor = await self._registry.get(request.table)
-        account = caller().account
-        return await handlers.submit(actor, account, request, handlers.COMMANDS[name](actor, account, request))
+        return await handlers.perform(actor, caller().account, name, request)
 
     # --------------------------------------------------------------- streams
 

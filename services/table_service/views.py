@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 from stud.common.v1 import card_pb2, ruleset_pb2, seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
+from stud_core import bet_ahead
+from stud_core.bet_ahead import PreAction
 from stud_core.gate import hand_gate
 from stud_core.pots import build_pots
 from stud_core.state import Hand, Phase, Sit, Sitting, Table
@@ -102,8 +104,10 @@ def _put_cards(out: pb.SeatView, hand: Hand, seat: int) -> None:
     out.shown.extend([_card(c) for c in hand.shown[seat]])
 
 
-def private_view(table: Table, sitting: Sitting, down: Sequence[int]) -> pb.PrivateView:
-    """Return what only this sitting's player sees; ``down`` are his clear down cards."""
+def private_view(
+    table: Table, sitting: Sitting, down: Sequence[int], chosen: PreAction | None = None
+) -> pb.PrivateView:
+    """Return what only this sitting's player sees; ``down`` are his clear down cards, ``chosen`` his choice ahead."""
     mine = pb.PrivateView(
         sitting_no=sitting.sitting_no,
         seat=sitting.seat,
@@ -118,6 +122,8 @@ def private_view(table: Table, sitting: Sitting, down: Sequence[int]) -> pb.Priv
         mine.turn_id = hand.turn_id
         for option in hand.options:
             encoder(type(option))(option, mine.options.add())
+    if table.rules.ruleset.pre_actions:
+        _put_ahead(mine, table, hand, sitting, chosen)
     for prompt in hand.prompts:
         if prompt.seat == sitting.seat:
             mine.prompts.add(
@@ -127,6 +133,16 @@ def private_view(table: Table, sitting: Sitting, down: Sequence[int]) -> pb.Priv
                 deadline_ms=prompt.deadline_ms,
             )
     return mine
+
+
+def _put_ahead(mine: pb.PrivateView, table: Table, hand: Hand, sitting: Sitting, chosen: PreAction | None) -> None:
+    """The buttons of W28: what may be chosen, at which price, and what is."""
+    for option in bet_ahead.choices(table, sitting.account):
+        encoder(type(option))(option, mine.pre_options.add())
+    mine.price = hand.level
+    if chosen is not None:
+        mine.pre_action.verb = seat_pb2.Verb.ValueType(int(chosen.verb))
+        mine.pre_action.size = seat_pb2.Size.ValueType(int(chosen.size or 0))
 
 
 def sitting_of(table: Table, account: str) -> Sitting | None:

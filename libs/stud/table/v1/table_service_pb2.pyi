@@ -437,6 +437,9 @@ class PrivateView(_message.Message):
     PROMPTS_FIELD_NUMBER: _builtins.int
     AUTO_POST_FIELD_NUMBER: _builtins.int
     MUCK_LOSING_FIELD_NUMBER: _builtins.int
+    PRE_OPTIONS_FIELD_NUMBER: _builtins.int
+    PRICE_FIELD_NUMBER: _builtins.int
+    PRE_ACTION_FIELD_NUMBER: _builtins.int
     sitting_no: _builtins.int
     """His sitting; 0 = none."""
     seat: _builtins.int
@@ -447,6 +450,8 @@ class PrivateView(_message.Message):
     """Whether his antes are posted automatically."""
     muck_losing: _builtins.bool
     """Whether his losing hands are mucked automatically."""
+    price: _builtins.int
+    """Highest total of this street: send it back with SetPreAction."""
     @_builtins.property
     def down(self) -> _containers.RepeatedScalarFieldContainer[_card_pb2.Card.ValueType]:
         """His down cards in the order dealt."""
@@ -459,6 +464,14 @@ class PrivateView(_message.Message):
     def prompts(self) -> _containers.RepeatedCompositeFieldContainer[Global___PromptView]:
         """Open prompts."""
 
+    @_builtins.property
+    def pre_options(self) -> _containers.RepeatedCompositeFieldContainer[_seat_pb2.Option]:
+        """What he may choose ahead of his turn, with the amounts of this moment; empty on his turn, and where bet-ahead is off."""
+
+    @_builtins.property
+    def pre_action(self) -> Global___PreAction:
+        """What he has chosen; absent = nothing, or no longer."""
+
     def __init__(
         self,
         *,
@@ -470,14 +483,43 @@ class PrivateView(_message.Message):
         prompts: _abc.Iterable[Global___PromptView] | None = ...,
         auto_post: _builtins.bool = ...,
         muck_losing: _builtins.bool = ...,
+        pre_options: _abc.Iterable[_seat_pb2.Option] | None = ...,
+        price: _builtins.int = ...,
+        pre_action: Global___PreAction | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pre_action", b"pre_action"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["auto_post", b"auto_post", "down", b"down", "muck_losing", b"muck_losing", "options", b"options", "prompts", b"prompts", "seat", b"seat", "sitting_no", b"sitting_no", "turn_id", b"turn_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["auto_post", b"auto_post", "down", b"down", "muck_losing", b"muck_losing", "options", b"options", "pre_action", b"pre_action", "pre_options", b"pre_options", "price", b"price", "prompts", b"prompts", "seat", b"seat", "sitting_no", b"sitting_no", "turn_id", b"turn_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___PrivateView: _TypeAlias = PrivateView  # noqa: Y015
+
+@_typing.final
+class PreAction(_message.Message):
+    """What is done when the player's turn comes."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERB_FIELD_NUMBER: _builtins.int
+    SIZE_FIELD_NUMBER: _builtins.int
+    verb: _seat_pb2.Verb.ValueType
+    """FOLD (checks where that is free), CALL, BET or RAISE (COMPLETE is a RAISE)."""
+    size: _seat_pb2.Size.ValueType
+    """Size, where the street has two."""
+    def __init__(
+        self,
+        *,
+        verb: _seat_pb2.Verb.ValueType = ...,
+        size: _seat_pb2.Size.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["size", b"size", "verb", b"verb"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PreAction: _TypeAlias = PreAction  # noqa: Y015
 
 @_typing.final
 class TableUpdate(_message.Message):
@@ -1184,6 +1226,122 @@ class ActResponse(_message.Message):
 Global___ActResponse: _TypeAlias = ActResponse  # noqa: Y015
 
 @_typing.final
+class SetPreActionRequest(_message.Message):
+    """A choice ahead of the turn, for what the player was looking at: another hand, street or price refuses it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    HAND_NO_FIELD_NUMBER: _builtins.int
+    STREET_FIELD_NUMBER: _builtins.int
+    PRICE_FIELD_NUMBER: _builtins.int
+    VERB_FIELD_NUMBER: _builtins.int
+    SIZE_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    table: _builtins.str
+    """Table id."""
+    hand_no: _builtins.int
+    """Hand, from the view."""
+    street: _builtins.int
+    """Street 3 to 7, from the view."""
+    price: _builtins.int
+    """Highest total of this street, minor units: `mine.price`."""
+    verb: _seat_pb2.Verb.ValueType
+    """FOLD, CALL, BET or RAISE (COMPLETE is a RAISE)."""
+    size: _seat_pb2.Size.ValueType
+    """Size, where the street has two."""
+    request_id: _builtins.str
+    """Caller's id, 1 to 64 characters."""
+    def __init__(
+        self,
+        *,
+        table: _builtins.str = ...,
+        hand_no: _builtins.int = ...,
+        street: _builtins.int = ...,
+        price: _builtins.int = ...,
+        verb: _seat_pb2.Verb.ValueType = ...,
+        size: _seat_pb2.Size.ValueType = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hand_no", b"hand_no", "price", b"price", "request_id", b"request_id", "size", b"size", "street", b"street", "table", b"table", "verb", b"verb"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetPreActionRequest: _TypeAlias = SetPreActionRequest  # noqa: Y015
+
+@_typing.final
+class SetPreActionResponse(_message.Message):
+    """Chosen; not in the log."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """Version of the log it was judged by; where its turn has come meanwhile, that of the action."""
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetPreActionResponse: _TypeAlias = SetPreActionResponse  # noqa: Y015
+
+@_typing.final
+class ClearPreActionRequest(_message.Message):
+    """Nothing is to be done ahead."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    table: _builtins.str
+    """Table id."""
+    request_id: _builtins.str
+    """Caller's id, 1 to 64 characters."""
+    def __init__(
+        self,
+        *,
+        table: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "table", b"table"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ClearPreActionRequest: _TypeAlias = ClearPreActionRequest  # noqa: Y015
+
+@_typing.final
+class ClearPreActionResponse(_message.Message):
+    """Nothing is chosen."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """Version of the log."""
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ClearPreActionResponse: _TypeAlias = ClearPreActionResponse  # noqa: Y015
+
+@_typing.final
 class ChooseShowRequest(_message.Message):
     """Answer to a show prompt."""
 
@@ -1286,6 +1444,8 @@ class PlayRequest(_message.Message):
     SET_PREFERENCES_FIELD_NUMBER: _builtins.int
     ADD_CHIPS_FIELD_NUMBER: _builtins.int
     LEAVE_SEAT_FIELD_NUMBER: _builtins.int
+    SET_PRE_ACTION_FIELD_NUMBER: _builtins.int
+    CLEAR_PRE_ACTION_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def subscribe(self) -> Global___Subscribe:
         """First message."""
@@ -1322,6 +1482,14 @@ class PlayRequest(_message.Message):
     def leave_seat(self) -> Global___LeaveSeatRequest:
         """Leave."""
 
+    @_builtins.property
+    def set_pre_action(self) -> Global___SetPreActionRequest:
+        """Choose ahead."""
+
+    @_builtins.property
+    def clear_pre_action(self) -> Global___ClearPreActionRequest:
+        """Take the choice back."""
+
     def __init__(
         self,
         *,
@@ -1334,12 +1502,14 @@ class PlayRequest(_message.Message):
         set_preferences: Global___SetPreferencesRequest | None = ...,
         add_chips: Global___AddChipsRequest | None = ...,
         leave_seat: Global___LeaveSeatRequest | None = ...,
+        set_pre_action: Global___SetPreActionRequest | None = ...,
+        clear_pre_action: Global___ClearPreActionRequest | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "add_chips", b"add_chips", "body", b"body", "choose_show", b"choose_show", "leave_seat", b"leave_seat", "post_ante", b"post_ante", "set_preferences", b"set_preferences", "sit_in", b"sit_in", "sit_out", b"sit_out", "subscribe", b"subscribe"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "add_chips", b"add_chips", "body", b"body", "choose_show", b"choose_show", "clear_pre_action", b"clear_pre_action", "leave_seat", b"leave_seat", "post_ante", b"post_ante", "set_pre_action", b"set_pre_action", "set_preferences", b"set_preferences", "sit_in", b"sit_in", "sit_out", b"sit_out", "subscribe", b"subscribe"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "add_chips", b"add_chips", "body", b"body", "choose_show", b"choose_show", "leave_seat", b"leave_seat", "post_ante", b"post_ante", "set_preferences", b"set_preferences", "sit_in", b"sit_in", "sit_out", b"sit_out", "subscribe", b"subscribe"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "add_chips", b"add_chips", "body", b"body", "choose_show", b"choose_show", "clear_pre_action", b"clear_pre_action", "leave_seat", b"leave_seat", "post_ante", b"post_ante", "set_pre_action", b"set_pre_action", "set_preferences", b"set_preferences", "sit_in", b"sit_in", "sit_out", b"sit_out", "subscribe", b"subscribe"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["subscribe", "act", "post_ante", "choose_show", "sit_out", "sit_in", "set_preferences", "add_chips", "leave_seat"]  # noqa: Y015
+    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["subscribe", "act", "post_ante", "choose_show", "sit_out", "sit_in", "set_preferences", "add_chips", "leave_seat", "set_pre_action", "clear_pre_action"]  # noqa: Y015
     _WhichOneofArgType_body: _TypeAlias = _typing.Literal["body", b"body"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_body) -> _WhichOneofReturnType_body | None: ...
 

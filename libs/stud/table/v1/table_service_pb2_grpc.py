@@ -85,6 +85,16 @@ class TableServiceStub:
                 request_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.ActRequest.SerializeToString,
                 response_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.ActResponse.FromString,
                 _registered_method=True)
+        self.SetPreAction = channel.unary_unary(
+                '/stud.table.v1.TableService/SetPreAction',
+                request_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.SetPreActionRequest.SerializeToString,
+                response_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.SetPreActionResponse.FromString,
+                _registered_method=True)
+        self.ClearPreAction = channel.unary_unary(
+                '/stud.table.v1.TableService/ClearPreAction',
+                request_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.ClearPreActionRequest.SerializeToString,
+                response_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.ClearPreActionResponse.FromString,
+                _registered_method=True)
         self.ChooseShow = channel.unary_unary(
                 '/stud.table.v1.TableService/ChooseShow',
                 request_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.ChooseShowRequest.SerializeToString,
@@ -209,6 +219,23 @@ class TableServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SetPreAction(self, request, context):
+        """Chooses what is done when the caller's turn comes, at this price; replaces an earlier choice. Nobody else can see
+        it; it is kept in memory only, and gone when the price or the street changes (Fold stands at any price), when the
+        player sits out, or when his last Play stream ends (Fold stands). Players. PRE_ACTION_NOT_ALLOWED, STALE_TURN,
+        ILLEGAL_ACTION.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ClearPreAction(self, request, context):
+        """Takes the choice back, if there is one. Players.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ChooseShow(self, request, context):
         """Answers a show prompt. Players. NO_PROMPT, STALE_PROMPT.
         """
@@ -326,6 +353,16 @@ def add_TableServiceServicer_to_server(servicer, server):
                     servicer.Act,
                     request_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.ActRequest.FromString,
                     response_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.ActResponse.SerializeToString,
+            ),
+            'SetPreAction': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetPreAction,
+                    request_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.SetPreActionRequest.FromString,
+                    response_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.SetPreActionResponse.SerializeToString,
+            ),
+            'ClearPreAction': grpc.unary_unary_rpc_method_handler(
+                    servicer.ClearPreAction,
+                    request_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.ClearPreActionRequest.FromString,
+                    response_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.ClearPreActionResponse.SerializeToString,
             ),
             'ChooseShow': grpc.unary_unary_rpc_method_handler(
                     servicer.ChooseShow,
@@ -644,6 +681,60 @@ class TableService:
             '/stud.table.v1.TableService/Act',
             stud_dot_table_dot_v1_dot_table__service__pb2.ActRequest.SerializeToString,
             stud_dot_table_dot_v1_dot_table__service__pb2.ActResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetPreAction(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/stud.table.v1.TableService/SetPreAction',
+            stud_dot_table_dot_v1_dot_table__service__pb2.SetPreActionRequest.SerializeToString,
+            stud_dot_table_dot_v1_dot_table__service__pb2.SetPreActionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ClearPreAction(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/stud.table.v1.TableService/ClearPreAction',
+            stud_dot_table_dot_v1_dot_table__service__pb2.ClearPreActionRequest.SerializeToString,
+            stud_dot_table_dot_v1_dot_table__service__pb2.ClearPreActionResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -45,6 +45,14 @@ class TableServiceStub:
     """Answers the ante prompt. Players. NO_PROMPT, STALE_PROMPT, DEADLINE_PASSED."""
     Act: _aio.UnaryUnaryMultiCallable[_table_service_pb2.ActRequest, _table_service_pb2.ActResponse]
     """Acts on a turn. Players. NOT_YOUR_TURN, STALE_TURN, ILLEGAL_ACTION, DEADLINE_PASSED."""
+    SetPreAction: _aio.UnaryUnaryMultiCallable[_table_service_pb2.SetPreActionRequest, _table_service_pb2.SetPreActionResponse]
+    """Chooses what is done when the caller's turn comes, at this price; replaces an earlier choice. Nobody else can see
+    it; it is kept in memory only, and gone when the price or the street changes (Fold stands at any price), when the
+    player sits out, or when his last Play stream ends (Fold stands). Players. PRE_ACTION_NOT_ALLOWED, STALE_TURN,
+    ILLEGAL_ACTION.
+    """
+    ClearPreAction: _aio.UnaryUnaryMultiCallable[_table_service_pb2.ClearPreActionRequest, _table_service_pb2.ClearPreActionResponse]
+    """Takes the choice back, if there is one. Players."""
     ChooseShow: _aio.UnaryUnaryMultiCallable[_table_service_pb2.ChooseShowRequest, _table_service_pb2.ChooseShowResponse]
     """Answers a show prompt. Players. NO_PROMPT, STALE_PROMPT."""
     Play: _aio.StreamStreamMultiCallable[_table_service_pb2.PlayRequest, _table_service_pb2.PlayResponse]
@@ -155,6 +163,26 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_table_service_pb2.ActRequest, _abc.Awaitable[_table_service_pb2.ActResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.ActResponse]:
         """Acts on a turn. Players. NOT_YOUR_TURN, STALE_TURN, ILLEGAL_ACTION, DEADLINE_PASSED."""
+
+    @_abc_1.abstractmethod
+    def SetPreAction(
+        self,
+        request: _table_service_pb2.SetPreActionRequest,
+        context: _aio.ServicerContext[_table_service_pb2.SetPreActionRequest, _abc.Awaitable[_table_service_pb2.SetPreActionResponse]],
+    ) -> _abc.Awaitable[_table_service_pb2.SetPreActionResponse]:
+        """Chooses what is done when the caller's turn comes, at this price; replaces an earlier choice. Nobody else can see
+        it; it is kept in memory only, and gone when the price or the street changes (Fold stands at any price), when the
+        player sits out, or when his last Play stream ends (Fold stands). Players. PRE_ACTION_NOT_ALLOWED, STALE_TURN,
+        ILLEGAL_ACTION.
+        """
+
+    @_abc_1.abstractmethod
+    def ClearPreAction(
+        self,
+        request: _table_service_pb2.ClearPreActionRequest,
+        context: _aio.ServicerContext[_table_service_pb2.ClearPreActionRequest, _abc.Awaitable[_table_service_pb2.ClearPreActionResponse]],
+    ) -> _abc.Awaitable[_table_service_pb2.ClearPreActionResponse]:
+        """Takes the choice back, if there is one. Players."""
 
     @_abc_1.abstractmethod
     def ChooseShow(

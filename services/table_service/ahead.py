@@ -1,0 +1,123 @@
+"""Choices made ahead of the turn: their owner's alone, in memory, never in the log (W28; architecture 7).
+
+After every commit what no longer holds is dropped; when its owner's turn has come a choice becomes his action, under
+the request id it was made with, so that whoever sends the choice again is told that result.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+from stud_core import bet_ahead
+from stud_core.bet_ahead import PreAction
+from stud_core.commands import Act
+from stud_core.events import Size, Verb
+from stud_core.rejection import Rejection
+from stud_core.state import Table
+from stud_service.refusals import Refused
+
+
+class Price(msgspec.Struct, frozen=True):
+    """What a player was looking at when he chose."""
+
+    hand_no: int
+    street: int
+    level: int
+
+
+class Due(msgspec.Struct, frozen=True):
+    """A choice whose turn has come."""
+
+    account: str
+    act: Act
+    request_id: str
+    digest: bytes
+
+
+class _Chosen(msgspec.Struct, frozen=True):
+    pre_action: PreAction
+    request_id: str
+    digest: bytes
+
+
+class ChoicesAhead:
+    """The choices of one table's players, one each."""
+
+    def __init__(self) -> None:
+        self._chosen: dict[str, _Chosen] = {}
+        self._seen: dict[tuple[str, str], bytes] = {}
+        self._hand_no = 0
+        self._streams: Counter[str] = Counter()
+
+    def of(self, account: str) -> PreAction | None:
+        """What a player has chosen."""
+        found = self._chosen.get(account)
+        return found.pre_action if found is not None else None
+
+    def set(
+        self, table: Table, account: str, price: Price, verb: Verb, size: Size | None, request_id: str, digest: bytes
+    ) -> None:
+        """Keep a choice. A repeated one changes nothing, even when it has been cancelled since. Raises Refused."""
+        if self._repeated(table, account, request_id, digest):
+            return
+        chosen = bet_ahead.choose(table, account, verb, size)
+        if isinstance(chosen, Rejection):
+            raise Refused.from_rejection(chosen)
+        now = Price(chosen.hand_no, chosen.street, chosen.level)
+        if price != now:
+            raise Refused(
+                "STALE_TURN",
+                f"the choice is for hand {price.hand_no}, street {price.street}, price {price.level}; now it is "
+                f"hand {now.hand_no}, street {now.street}, price {now.level}",
+                rule="B.16",
+            )
+        self._chosen[account] = _Chosen(chosen, request_id, digest)
+        self._seen[account, request_id] = digest
+
+    def clear(self, table: Table, account: str, request_id: str, digest: bytes) -> None:
+        """Drop a choice, if there is one. Raises Refused for a request id with other content."""
+        if not self._repeated(table, account, request_id, digest):
+            self._chosen.pop(account, None)
+            self._seen[account, request_id] = digest
+
+    def _repeated(self, table: Table, account: str, request_id: str, digest: bytes) -> bool:
+        if table.hand_no != self._hand_no:
+            self._hand_no = table.hand_no
+            self._seen.clear()
+        seen = self._seen.get((account, request_id))
+        if seen is not None and seen != digest:
+            raise Refused(
+                "REQUEST_ID_REUSED",
+                f"request_id {request_id!r} was used for another request: send a new id with new content",
+            )
+        return seen is not None
+
+    def moved_on(self, table: Table) -> Due | None:
+        """After a commit: drop what no longer holds, and take out the choice whose turn has come."""
+        due = None
+        for account, found in list(self._chosen.items()):
+            act = bet_ahead.action(table, account, found.pre_action)
+            if act is not None:
+                due = Due(account, act, found.request_id, found.digest)
+            if act is not None or not bet_ahead.holds(table, account, found.pre_action):
+                del self._chosen[account]
+        return due
+
+    def forget(self) -> None:
+        """The table is another one than was thought: nothing that was chosen counts."""
+        self._chosen.clear()
+
+    def connected(self, account: str) -> None:
+        """One more of the player's streams."""
+        self._streams[account] += 1
+
+    def disconnected(self, account: str) -> None:
+        """One less; with the last of them goes his choice, unless it is Fold (B.16)."""
+        self._streams[account] -= 1
+        if self._streams[account] <= 0:
+            del self._streams[account]
+            found = self.of(account)
+            if found is not None and not found.outlives_connection:
+                del self._chosen[account]

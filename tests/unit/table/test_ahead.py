@@ -1,0 +1,214 @@
+"""Bet-ahead at a William Hill table: chosen in private, bound to its price, done at the turn, gone with its street."""
+
+from typing import Any
+
+import pytest
+
+from stud.common.v1 import seat_pb2
+from stud.table.v1 import table_service_pb2 as pb
+from stud_core import events as ev
+from stud_core.events import Verb
+from stud_service.refusals import Refused
+from stud_wire.commits import decode_commit
+from table_service.ahead import ChoicesAhead
+from tests.support.playing_memory import STAY, Game
+from tests.support.system_memory import MemorySystem, simulated
+
+
+async def refusal(awaitable: Any) -> Refused:
+    with pytest.raises(Refused) as refused:
+        await awaitable
+    return refused.value
+
+
+class Ahead:
+    """A game on fifth street, and the player who comes after the one on turn."""
+
+    def __init__(self, system: MemorySystem, game: Game) -> None:
+        self.system, self.game = system, game
+
+    @classmethod
+    async def begin(cls, system: MemorySystem, preset: str = "william_hill", **fields: Any) -> "Ahead":
+        game = Game(system)
+        await game.begin(3, preset, **fields)
+        await game.until_turn(street=5)
+        return cls(system, game)
+
+    @property
+    def next(self) -> str:
+        hand = self.game.hand
+        at = hand.order.index(hand.turn_seat)
+        return self.game.table.at(hand.order[(at + 1) % len(hand.order)]).account
+
+    def request(self, verb: Verb, **fields: Any) -> pb.SetPreActionRequest:
+        hand = self.game.hand
+        told = {"hand_no": hand.hand_no, "street": hand.street, "price": hand.level, **fields}
+        return pb.SetPreActionRequest(verb=seat_pb2.Verb.ValueType(int(verb)), **told)
+
+    async def choose(self, account: str, verb: Verb, **fields: Any) -> Any:
+        return await self.game.send(account, self.request(verb, **fields))
+
+    async def mine(self, account: str) -> pb.PrivateView:
+        update = await self.system.call("GetTable", pb.GetTableRequest(table=self.game.id), account)
+        mine: pb.PrivateView = update.update.mine
+        return mine
+
+    async def act(self, verb: Verb) -> None:
+        """Who is on turn does this."""
+        await self.game.act({verb: 1})
+
+    def actions(self) -> list[tuple[str, Verb, ev.By]]:
+        table = self.game.table
+        stored = self.system.store.data.logs[self.game.actor.stream]
+        events = [event for commit, _ in stored for event in decode_commit(commit.body).events]
+        return [(table.at(e.seat).account, e.verb, e.by) for e in events if isinstance(e, ev.ActionTaken)]
+
+
+@simulated
+async def test_a_choice_is_done_when_its_turn_comes(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        ahead = await Ahead.begin(system)
+        who = ahead.next
+        version = (await ahead.choose(who, Verb.BET)).version
+        assert version == ahead.game.actor.head.version  # nothing was written
+        assert (await ahead.mine(who)).pre_action.verb == seat_pb2.VERB_BET
+        await ahead.act(Verb.CHECK)
+        await ahead.game.until(lambda table: table.running.level)
+        assert ahead.actions()[-1] == (who, Verb.BET, ev.By.PRE_ACTION)
+        assert not (await ahead.mine(who)).HasField("pre_action")
+        await ahead.game.play(1, STAY)  # the referee agrees
+
+
+@simulated
+async def test_nobody_else_can_see_it(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        ahead = await Ahead.begin(system)
+        who = ahead.next
+        accounts = [sitting.account for sitting in ahead.game.table.sittings.values()]
+        before = {name: ahead.game.actor.full_view(name) for name in (*accounts, "olga")}
+        await ahead.choose(who, Verb.FOLD)
+        for name in (*accounts, "olga"):
+            assert (ahead.game.actor.full_view(name) == before[name]) == (name != who)
+
+
+@simulated
+async def test_what_may_be_chosen_is_shown_with_its_price(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        ahead = await Ahead.begin(system)
+        on_turn, who = ahead.game.on_turn, ahead.next
+        assert not (await ahead.mine(on_turn)).pre_options
+        mine = await ahead.mine(who)
+        assert [option.verb for option in mine.pre_options] == [seat_pb2.VERB_FOLD, seat_pb2.VERB_BET]
+        await ahead.act(Verb.BET)
+        after = await ahead.mine(ahead.next)
+        assert after.price == 1000
+        assert [(option.verb, option.to) for option in after.pre_options] == [
+            (seat_pb2.VERB_FOLD, 0),
+            (seat_pb2.VERB_CALL, 1000),
+            (seat_pb2.VERB_RAISE, 2000),
+        ]
+
+
+@simulated
+async def test_a_raise_cancels_a_call_and_the_player_is_asked(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        ahead = await Ahead.begin(system)
+        await ahead.act(Verb.BET)
+        later = ahead.next
+        await ahead.choose(later, Verb.CALL)
+        await ahead.act(Verb.RAISE)
+        assert ahead.game.on_turn == later
+        assert not (await ahead.mine(later)).HasField("pre_action")
+        assert (await ahead.mine(later)).turn_id == ahead.game.hand.turn_id
+
+
+@simulated
+async def test_a_choice_for_another_moment_is_stale(tmp_path):
+    """What a player saw and what is there may differ by one commit; then he is told, and nothing is kept."""
+    async with MemorySystem(tmp_path) as system:
+        ahead = await Ahead.begin(system)
+        for other in ({"price": 500}, {"street": 4}, {"hand_no": 2}):
+            refused = await refusal(ahead.choose(ahead.next, Verb.FOLD, **other))
+            assert (refused.reason, refused.metadata["rule"]) == ("STALE_TURN", "B.16")
+            assert "now it is hand 1, street 5, price 0" in refused.text
+        assert not (await ahead.mine(ahead.next)).HasField("pre_action")
+
+
+@simulated
+async def test_a_choice_is_changed_and_taken_back(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        ahead = await Ahead.begin(system)
+        who = ahead.next
+        await ahead.choose(who, Verb.BET)
+        await ahead.choose(who, Verb.FOLD)
+        assert (await ahead.mine(who)).pre_action.verb == seat_pb2.VERB_FOLD
+        await ahead.game.send(who, pb.ClearPreActionRequest())
+        await ahead.game.send(who, pb.ClearPreActionRequest())  # nothing there: fine
+        await ahead.act(Verb.CHECK)
+        assert ahead.game.on_turn == who
+
+
+@simulated
+async def test_the_same_choice_again_changes_nothing(tmp_path):
+    """Whether it stands, was taken back, or was done: the repetition is answered and does not come to life again."""
+    async with MemorySystem(tmp_path) as system:
+        ahead = await Ahead.begin(system)
+        who = ahead.next
+        bet = ahead.request(Verb.BET, request_id="once")
+        await ahead.game.send(who, bet)
+        await ahead.game.send(who, bet)
+        await ahead.game.send(who, pb.ClearPreActionRequest())
+        await ahead.game.send(who, bet)
+        assert not (await ahead.mine(who)).HasField("pre_action")
+        done = ahead.request(Verb.BET, request_id="twice")
+        await ahead.game.send(who, done)
+        await ahead.act(Verb.CHECK)
+        await ahead.game.until(lambda table: table.running.level)
+        version = ahead.game.actor.head.version
+        assert (await ahead.game.send(who, done)).version == version
+        assert not (await ahead.mine(who)).HasField("pre_action")
+        other = ahead.request(Verb.FOLD, request_id="once")
+        assert (await refusal(ahead.game.send(who, other))).reason == "REQUEST_ID_REUSED"
+
+
+@simulated
+async def test_a_table_without_bet_ahead_says_so(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        ahead = await Ahead.begin(system, "playnow")
+        refused = await refusal(ahead.choose(ahead.next, Verb.FOLD))
+        assert refused.reason == "PRE_ACTION_NOT_ALLOWED"
+        assert not (await ahead.mine(ahead.next)).pre_options
+
+
+@simulated
+async def test_a_restart_cancels(tmp_path):
+    """Memory only: lost is cancelled, and the player is asked."""
+    async with MemorySystem(tmp_path) as system:
+        ahead = await Ahead.begin(system)
+        who = ahead.next
+        await ahead.choose(who, Verb.BET)
+        await system.crash("table")
+        await system.start("table")
+        await system.actor(ahead.game.id)
+        await ahead.game.until(lambda table: table.running.turn_seat)
+        await ahead.act(Verb.CHECK)
+        assert ahead.game.on_turn == who
+
+
+@simulated
+async def test_a_lost_connection_cancels_all_but_fold(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        ahead = await Ahead.begin(system)
+        choices: ChoicesAhead = ahead.game.actor.ahead
+        who = ahead.next
+        choices.connected(who)
+        choices.connected(who)
+        await ahead.choose(who, Verb.BET)
+        choices.disconnected(who)
+        assert choices.of(who) is not None  # another stream of his is still there
+        choices.disconnected(who)
+        assert choices.of(who) is None
+        choices.connected(who)
+        await ahead.choose(who, Verb.FOLD)
+        choices.disconnected(who)
+        assert choices.of(who) is not None
