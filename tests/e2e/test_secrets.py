@@ -160,6 +160,31 @@ async def test_vector_035_nobodys_stream_has_a_down_card_of_somebody_else(live: 
             assert check_stream(spectator, truth, "") == check_stream(table.eye, truth, "") == 0
 
 
+async def test_a_choice_ahead_of_the_turn_is_its_owners_alone_until_it_is_done(live: Live):
+    """Nothing of it is in the log or in another stream; then it is an action like any other, marked as chosen ahead."""
+    async with await Table.begin(live, "ahead") as table:
+        on_turn, mine = await table.play_to(street=5)
+        later = next(
+            p for p in table.players.values() if any(o.verb == seat_pb2.VERB_BET for o in p.last.mine.pre_options)
+        )
+        head, last = await live.head(table.id), {name: player.last for name, player in table.players.items()}
+        await later.playing.set_pre_action(later.last, seat_pb2.VERB_FOLD, request_id="first")
+        await later.playing.set_pre_action(later.last, seat_pb2.VERB_BET, request_id="then")
+        assert await live.head(table.id) == head
+        assert {name: player.last for name, player in table.players.items()} == last
+        seen = await later.client.tables.GetTable(pb.GetTableRequest(table=table.id))
+        assert seen.update.mine.pre_action.verb == seat_pb2.VERB_BET
+        check = next(option for option in mine.options if option.verb == seat_pb2.VERB_CHECK)
+        await on_turn.act(check, mine)
+        update = await table.eye.until(lambda u: u.mine.price or max(s.bet for s in u.view.seats), "the bet")
+        taken = [event for event in await live.events(table.id, ev.ActionTaken) if event.by is ev.By.PRE_ACTION]
+        assert [(event.verb, update.view.seats[event.seat - 1].account) for event in taken] == [
+            (ev.Verb.BET, later.account)
+        ]
+        await table.play_hand(1)
+        await table.verified(1)
+
+
 async def test_answers_to_everybody_else_have_no_down_card(live: Live):
     async with await Table.begin(live, "answers") as table:
         await table.play_to(5)
