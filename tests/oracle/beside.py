@@ -160,8 +160,10 @@ class Beside(QuickTable):
                 if hand.locked:
                     self.apart = "one size with an open pair"
             else:
-                self.met[f"offered by us alone: {peer.why_no_wager}"] += 1
-                assert peer.why_no_wager in {CAPPED, TOO_SHORT}
+                why = peer.why_no_wager
+                assert why in {CAPPED, TOO_SHORT}
+                assert why != CAPPED or (hand.uncapped and hand.wagers > self.state.rules.ruleset.max_raises)
+                self.met[f"offered by us alone: {why}"] += 1
 
     def _compare_openings(self, ours: Menu, theirs: Menu) -> None:
         """B.4: who comes after an all-in low card may fold; a stack below the bring-in cannot complete."""
