@@ -26,7 +26,7 @@ class Cards(NamedTuple):
     down: tuple[str, ...]
 
 
-# The first place has the low door and so brings in; the second leads from fourth street on, and changes nothing later.
+# No board pairs. The first place has the low door and so brings in, here and below; who leads later depends on folds.
 PLAIN = Cards(
     up=("2c 9d Jh 4s", "Qc Td 8h 6s", "7d Kc 5h 3s"),
     down=("As 2d 2h", "Qd Kh 5c", "7h 7s Jc"),
@@ -36,7 +36,7 @@ PAIR = Cards(
     up=("2c Ad Kh 9s", "3h Ac Kd 9c", "6d 6s Jh 4h"),
     down=("Qs Js Tc", "Qd Jd Td", "8c 5d 2h"),
 )
-# The low door has the best hand, so that whoever is all-in for less wins the main pot only.
+# The second place pairs on fourth street; the low door has the best hand: all-in for less it wins the main pot only.
 LOW_WINS = Cards(
     up=("2s Kc Ks 4d", "9c 9h 5s 3d", "Tc Jd 7h 6c"),
     down=("Kd Kh As", "9d Qh 8s", "Jc Jh 2d"),

@@ -17,11 +17,11 @@ HUGE = 10**15
 
 
 def totals(table: WatchedTable, hand: Hand) -> list[int | None]:
-    """None, what is offered, one more and less, every bet of the table, nonsense."""
+    """None, what is offered and one beside it, the price and the bets above it, nonsense."""
     offered = {option.to for option in hand.options}
-    near = {to + off for to in offered for off in (-1, 1)}
+    near = {max(offered) + 1, max(offered) - 1}
     small, big = table.config.small_bet, table.config.big_bet
-    grid = {hand.level + by for by in (0, small, big, small + big)} | {table.config.bring_in}
+    grid = {hand.level, hand.level + small, hand.level + big}
     return [None, *sorted(offered | near | grid | {0, -small, HUGE})]
 
 

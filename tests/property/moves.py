@@ -196,6 +196,13 @@ class Moves(WatchedTable):
         if funded:
             self.accept(cmd.RecordFunding(asked.sitting_no, asked.amount))
 
+    def top_up(self, n: int) -> None:
+        """Somebody asks for chips, if he may, and is paid at once."""
+        seated = [s for s in self.state.sittings.values() if s.status is Sit.SEATED]
+        if seated:
+            self.offer(cmd.AddChips(seated[n % len(seated)].account, self.amount(n // 8)))
+            self.answer_wallet(n | 1)
+
     def disturb(self, kind: int, n: int) -> None:
         """Something that may come at any moment; the table says whether it takes it."""
         account = ACCOUNTS[n % len(ACCOUNTS)]

@@ -56,6 +56,11 @@ class TableMachine(RuleBasedStateMachine):
         self.table.join(n, n // 12, funded=funded)
 
     @rule(n=BYTE)
+    def top_up(self, n: int) -> None:
+        """Chips that come in the middle of a hand, as a rule, and must wait (B.19, vector 136)."""
+        self.table.top_up(n)
+
+    @rule(n=BYTE)
     def answer_wallet(self, n: int) -> None:
         self.table.answer_wallet(n)
 
@@ -98,7 +103,7 @@ class KnobsMachine(TableMachine):
     rulesets = DRAWN
 
 
-@pytest.mark.parametrize(("machine", "examples"), [(PageMachine, 25), (FreeStacksMachine, 60), (KnobsMachine, 60)])
+@pytest.mark.parametrize(("machine", "examples"), [(PageMachine, 12), (FreeStacksMachine, 36), (KnobsMachine, 36)])
 def test_nothing_breaks_a_table(machine: type[TableMachine], examples: int):
     chosen: dict[str, Any] = {"max_examples": either(examples, 20 * examples), "stateful_step_count": 16}
     run_state_machine_as_test(machine, settings=settings(settings(), **chosen))
