@@ -18,7 +18,7 @@ from stud_core import verdict_events as ve
 from stud_core.ledger.commands import SettleHand
 from stud_eventlog import keys
 from stud_eventlog.log import EventLog
-from stud_wire.codec import UnknownEventError
+from stud_wire.codec import UnknownEventError, WireError
 from stud_wire.commits import decode_commit
 
 Final = ve.HandVerified | ve.HandResolved
@@ -60,16 +60,21 @@ class Verdicts:
                 log.critical("verdicts_unknown", shard=shard, version=self._read_to[shard] + 1, why=str(why))
 
     async def advance(self, shard: int, up_to: int | None = None) -> None:
-        """Read a shard's log on, to a version or to its end. Raises EventLogError, WireError."""
+        """Read a shard's log on to its end, if a version is named only where that is not known yet.
+
+        Raises EventLogError, WireError; not for what comes behind that version.
+        """
         async with self._reading[shard]:
             if up_to is not None and up_to <= self._read_to[shard]:
                 return
-            async for stored in self._log.read_all(keys.verdicts(shard), after=self._read_to[shard]):
-                for event in decode_commit(stored.body).events:
-                    self._fold(event, stored.version)
-                self._read_to[shard] = stored.version
-                if stored.version == up_to:
-                    return
+            try:
+                async for stored in self._log.read_all(keys.verdicts(shard), after=self._read_to[shard]):
+                    for event in decode_commit(stored.body).events:
+                        self._fold(event, stored.version)
+                    self._read_to[shard] = stored.version
+            except WireError:
+                if up_to is None or self._read_to[shard] < up_to:
+                    raise
 
     def _fold(self, event: Any, version: int) -> None:
         if not isinstance(event, ve.HandDisputed | Final):

@@ -36,6 +36,12 @@ HAND = ((1, "ann", -100), (2, "bob", 95))
 COVER = [lpb.Posting(account="house:cashier", amount=-100), lpb.Posting(account=f"escrow:{T}:1", amount=100)]
 
 
+@pytest.fixture(autouse=True)
+def nobody_looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits is settled by what comes, not by looking after it every few seconds."""
+    monkeypatch.setattr("wallet_service.app.LAG_S", 3600.0)
+
+
 @pytest.fixture
 async def log() -> AsyncIterator[MemoryEventLog]:
     log = MemoryEventLog()

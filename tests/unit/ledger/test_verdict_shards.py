@@ -7,23 +7,35 @@ of every other table each verified hand is settled and each dispute known.
 import asyncio
 import os
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 import structlog
 
+from stud.table.v1 import table_service_pb2 as tpb
 from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
 from stud_eventlog import keys
 from stud_eventlog.memory import MemoryEventLog, MemoryStore
-from stud_eventlog.types import START, FeedEntry
-from tests.support.wallet import Floor, Office, buy_in, cash_out, disputed, resolved, until, verified, working
+from stud_eventlog.types import START, Append, FeedEntry
+from stud_wire.codec import UnknownEventError
+from stud_wire.commits import Meta, commit_message
+from tests.support.playing_memory import Game
+from tests.support.system_memory import MemorySystem, simulated
+from tests.support.wallet import Floor, Office, buy_in, disputed, resolved, until, verified, working
 from wallet_service import app as module
 
 ROUNDS = 200 if os.environ.get("STUD_DEEP") else 20
 SHARD = 7
 TABLES = [name for name in (f"t-{n}" for n in range(2000)) if keys.shard_of(name) == SHARD][:6]
 VERDICTS = keys.verdicts(SHARD)
+
+
+@pytest.fixture(autouse=True)
+def nobody_looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits is settled by what comes, not by looking after it every few seconds."""
+    monkeypatch.setattr(module, "LAG_S", 3600.0)
 
 
 async def seated(floor: Floor, office: Office, *tables: str) -> None:
@@ -205,14 +217,58 @@ async def test_a_fault_of_ours_in_one_settlement_is_told_and_holds_up_no_other(m
     await log.close()
 
 
-async def test_a_cash_out_waits_for_verdicts_that_another_line_has_read():
+async def test_what_is_known_is_settled_before_the_shard_stalls_at_a_newer_build():
     log = MemoryEventLog()
     floor = Floor(log)
     async with working(log) as office:
-        await seated(floor, office, *TABLES[:2])
-        await floor.judge(verified(TABLES[1], 1, *figures(1)))
+        await seated(floor, office, TABLES[0])
+    await floor.judge(verified(TABLES[0], 1))
+    newer = commit_message([verified(TABLES[0], 2)], Meta(at_ms=1))
+    newer.events[0].Clear()
+    head = await log.head(VERDICTS)
+    await log.append(Append(VERDICTS, head.version, head.hash, b"n" * 16, newer.SerializeToString(), ()))
+    office = Office(log)
+    for book in office.app.books.values():
+        await book.start()
+    entry = (await log.read_stream_as_feed(VERDICTS))[0]
+    await office.app.handle([entry])
+    assert (await settled(floor))[TABLES[0]] == [1]
+    with pytest.raises(UnknownEventError):
         await office.app.verdicts.advance(SHARD)
-        await floor.say(TABLES[1], cash_out(1, "ann", 4999, 1))
-        answers = await floor.hears(TABLES[1], ev.BuyInFunded, ev.BuyInFunded, ev.CashedOut)
-        assert answers[-1].amount == 4999
+    await office.close()
     await log.close()
+
+
+@simulated
+async def test_a_wallet_that_stood_still_while_two_tables_of_a_shard_played_settles_every_hand(tmp_path: Path):
+    async with MemorySystem(tmp_path) as system:
+        games = [Game(system, table) for table in TABLES[:2]]
+        for game in games:
+            await game.begin(2)
+        log: Any = system.kits["wallet"].log
+        may_read, read_feeds = asyncio.Event(), log.read_feeds
+
+        async def read(*request: Any) -> list[FeedEntry]:
+            entries: list[FeedEntry] = await read_feeds(*request)
+            await may_read.wait()
+            return entries
+
+        log.read_feeds = read
+        for number in (1, 2, 3, 4):  # by turns, so that their verdicts are mixed
+            for game in games:
+                await game.play(number)
+        for game in games:
+            await game.operate(tpb.PauseTableRequest(reason="enough"))
+            while game.table.verified_hand < game.table.hand_no:
+                await game.step()
+        may_read.set()
+        await asyncio.sleep(5)  # virtual
+        for game in games:
+            hands = [
+                e.hand_no for e in await Floor(log).entries() if isinstance(e, ev.HandSettled) and e.table == game.id
+            ]
+            assert hands == list(range(1, game.table.verified_hand + 1))
+            assert system.service("wallet").verdicts.waiting(game.id) == []
+        for game in games:
+            await game.operate(tpb.ResumeTableRequest())
+            await game.close()
