@@ -88,6 +88,10 @@ class RecordCashOutBlocked(C, frozen=True, gc=False):
     reason: str
 
 
+class RecordSettlement(C, frozen=True, gc=False):
+    """The ledger has booked the hand whose settlement was blocked."""
+
+
 class RecordDeck(C, frozen=True, gc=False):
     hand_no: int
     commitment: bytes
@@ -215,6 +219,7 @@ Command = (
     | LeaveSeat
     | RecordCashOut
     | RecordCashOutBlocked
+    | RecordSettlement
     | RecordDeck
     | StartHand
     | PostAnte

@@ -38,6 +38,12 @@ class Sit(IntEnum):
 DISPUTED = "HAND_DISPUTED"
 """Reason of a pause that a disputed hand caused, and that its resolution ends."""
 
+SETTLEMENT_BLOCKED = "SETTLEMENT_BLOCKED"
+"""Reason of a pause that the ledger caused, and that it ends when it has booked the hand."""
+
+CASH_OUT_BLOCKED = "CASH_OUT_BLOCKED"
+"""Reason of a pause that a held cash-out caused, and that its payment ends."""
+
 
 class Phase(IntEnum):
     """What the running hand waits for."""
@@ -155,6 +161,7 @@ class Table(S, gc=False):
     version: int = 0
     life: Life = Life.OPEN
     paused: str = ""  # reason, empty when running
+    settlement_blocked: bool = False  # whether the ledger could not book a hand
     sittings: dict[int, Sitting] = msgspec.field(default_factory=dict)
     seats: list[int] = msgspec.field(default_factory=lambda: [0] * 9)  # sitting_no by seat, 0 = free
     next_sitting_no: int = 1
@@ -198,6 +205,16 @@ class Table(S, gc=False):
             if sitting.account == account:
                 return sitting
         return None
+
+    @property
+    def standing(self) -> str:
+        """Why no hand may start for the sake of money, empty when nothing stands: no operator resumes over it."""
+        if self.disputed_hand:
+            return DISPUTED
+        if self.settlement_blocked:
+            return SETTLEMENT_BLOCKED
+        held = any(sitting.status is Sit.HELD for sitting in self.sittings.values())
+        return CASH_OUT_BLOCKED if held else ""
 
     @property
     def wants_showdown(self) -> bool:

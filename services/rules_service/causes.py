@@ -141,7 +141,7 @@ _CAUSES: dict[type, Cause] = {
     ev.TableHandDisputed: _by_event(lambda e: cmd.RecordDispute(e.hand_no, e.verdict_version, e.findings)),
     ev.TableHandResolved: _resolved,
     ev.TablePaused: _by_event(lambda e: cmd.PauseTable(e.reason, e.operator)),
-    ev.TableResumed: _by_event(lambda e: cmd.ResumeTable(e.operator)),
+    ev.TableResumed: _by_event(lambda e: cmd.ResumeTable(e.operator) if e.operator else cmd.RecordSettlement()),
     ev.TableDraining: _draining,
     ev.TableClosing: _by_event(lambda e: cmd.CloseTable(e.operator)),
 }

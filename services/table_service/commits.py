@@ -38,6 +38,8 @@ LOBBY = (
     events.PlayerSeated,
     events.SeatReleased,
     events.CashOutRequested,
+    events.CashOutHeld,
+    events.PlayerLeft,
     events.HandStarted,
     events.TablePaused,
     events.TableResumed,

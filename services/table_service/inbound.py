@@ -20,11 +20,13 @@ from stud_core.commands import (
     RecordFunding,
     RecordFundingDeclined,
     RecordResolution,
+    RecordSettlement,
     RecordTopUp,
     RecordTopUpDeclined,
     RecordVerdict,
 )
 from stud_core.ledger import events as le
+from stud_core.state import SETTLEMENT_BLOCKED
 from stud_eventlog import keys
 from stud_eventlog.types import FeedEntry
 from stud_wire.commits import decode_commit, decode_event
@@ -91,7 +93,8 @@ _COMMANDS: dict[type, Any] = {
     le.TopUpDeclined: lambda e, _: RecordTopUpDeclined(e.sitting_no, e.top_up_no, e.reason),
     le.CashedOut: lambda e, _: RecordCashOut(e.sitting_no, e.amount),
     le.CashOutBlocked: lambda e, _: RecordCashOutBlocked(e.sitting_no, "CLAIM_MISMATCH"),
-    le.SettlementBlocked: lambda _e, _v: PauseTable("SETTLEMENT_BLOCKED", ""),
+    le.SettlementBlocked: lambda _e, _v: PauseTable(SETTLEMENT_BLOCKED, ""),
+    le.HandSettled: lambda _e, _v: RecordSettlement(),
 }
 
 

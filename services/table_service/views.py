@@ -37,7 +37,7 @@ def table_view(table: Table) -> pb.TableView:
     hand = table.hand
     view = pb.TableView(
         life=pb.TableLife.ValueType(int(table.life)),
-        paused=table.paused,
+        paused=table.standing or table.paused,
         waiting_for="" if hand is not None else hand_gate(table),
         hand_no=table.hand_no if hand is None else hand.hand_no,
         button=table.button,
@@ -170,7 +170,7 @@ def summary(table: Table) -> pb.TableSummary:
         seats=config.ruleset.seats,
         seated=sum(s.status in _AT_A_SEAT for s in table.sittings.values()),
         life=pb.TableLife.ValueType(int(table.life)),
-        paused=table.paused,
+        paused=table.standing or table.paused,
         hand_no=table.hand_no,
         version=table.version,
     )

@@ -7,6 +7,7 @@ from typing import Any
 from stud_core import events as te
 from stud_core.ledger import events as ev
 from stud_core.ledger.commands import CashOut, Command, FundBuyIn, FundTopUp
+from stud_core.ledger.state import Ledger
 
 STACKED_CURRENCY = "XTS"
 
@@ -21,8 +22,10 @@ _ANSWERS = (
 )
 
 
-def is_answer(event: object) -> bool:
-    """Whether a table waits for this."""
+def is_answer(event: object, before: Ledger) -> bool:
+    """Whether a table waits for this: of the settlements that which ends a block, and with it the table's pause."""
+    if isinstance(event, ev.HandSettled):
+        return event.table in before.blocked
     return isinstance(event, _ANSWERS)
 
 

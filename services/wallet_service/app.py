@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import grpc
@@ -11,48 +12,26 @@ import msgspec
 import structlog
 
 from stud.wallet.v1 import wallet_service_pb2_grpc as rpc
-from stud_core.ledger.commands import CashOut, Command, FundTopUp
+from stud_core.ledger.commands import CashOut
+from stud_core.ledger.settling import obstacle
 from stud_eventlog import keys
+from stud_eventlog.errors import EventLogError
 from stud_eventlog.types import FeedEntry
 from stud_service.feeds import FeedReader, Poison
 from stud_service.kit import Kit
-from stud_service.refusals import Refused
+from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit, decode_event
 from wallet_service.answers import command_for
-from wallet_service.book import Book, Done, Mail
+from wallet_service.asked import requests_of
+from wallet_service.book import Book
+from wallet_service.line import Line
 from wallet_service.servicer import WalletServicer
 from wallet_service.verdicts import Verdicts
 
+LAG_S = 10.0
+"""A verdict that has waited so long is looked at: settlements take milliseconds."""
+
 log = structlog.get_logger()
-
-
-class Line:
-    """A table's commands, queued in order without waiting for each other. After one that fails all fail."""
-
-    def __init__(self, table: str) -> None:
-        self.table = table
-        self.handed_in = 0
-        """Last hand whose verdict is among them."""
-        self._mails: list[Mail] = []
-        self._book: Book | None = None
-
-    async def post(self, book: Book, command: Command, cause: tuple[str, int]) -> None:
-        """Queue a command behind those before it."""
-        if self._book not in {None, book}:
-            await self.durable()  # order holds within one ledger only
-        self._book = book
-        last = self._mails[-1] if self._mails else None
-        self._mails.append(book.post(command, cause=cause, after=last))
-
-    async def durable(self) -> list[Done]:
-        """Wait until everything is written; raises the first failure, Refused as a rule."""
-        await asyncio.gather(*(mail.future for mail in self._mails), return_exceptions=True)
-        return [mail.future.result() for mail in self._mails]
-
-    @property
-    def topped_up(self) -> bool:
-        """Whether chips were asked for."""
-        return any(isinstance(mail.command, FundTopUp) for mail in self._mails)
 
 
 class WalletApp:
@@ -61,23 +40,25 @@ class WalletApp:
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
         self.books = {currency: Book(kit, currency) for currency in kit.settings.currencies}
-        self.verdicts = Verdicts(kit.log)
+        self.verdicts = Verdicts(kit.log, self._settled)
+        self._told: dict[str, tuple[int, str]] = {}
 
     async def start(self) -> None:
         """Rebuild every ledger, book what was left unbooked, then listen."""
         await asyncio.gather(*(book.start() for book in self.books.values()))
-        await self.verdicts.load(self._settled)
-        await self.settle_waiting()
+        await self.verdicts.load()
+        for table in self.verdicts.tables():
+            await self._try_again(table)  # an operator's correction may have changed what was in the way
         shards = range(keys.SHARDS)
         feeds = [*map(keys.table_feed, shards), *map(keys.verdicts, shards)]
         trims = {keys.ledger_feed(currency, shard): ("table",) for currency in self.books for shard in shards}
         reader = FeedReader(self._kit, "wallet", feeds, self.handle, table_of, trim_readers=trims)
         self._kit.spawn(reader.run(), "wallet feeds")
+        self._kit.spawn(self._watch(), "wallet settlements")
 
     def register(self, server: grpc.aio.Server) -> None:
         """Add WalletService to the server."""
-        servicer = WalletServicer(self._kit.log, self.books, self.settle_from_log, self.verdicts)
-        rpc.add_WalletServiceServicer_to_server(servicer, server)
+        rpc.add_WalletServiceServicer_to_server(WalletServicer(self._kit.log, self.books, self), server)
 
     async def stop(self) -> None:
         """Finish what is queued."""
@@ -95,23 +76,21 @@ class WalletApp:
         for entry in entries:
             for table, event in read(entry):
                 line = line or Line(table)
-                await self._take(line, entry, event)
+                if is_verdict(entry):
+                    await self.verdicts.advance(keys.shard_of(table), up_to=entry.version)
+                    await self._settle(line)
+                else:
+                    await self._ask(line, event, (entry.stream, entry.version))
         if line is not None:
-            self._note(line.table, await line.durable())
-            if line.topped_up and any(line.table in book.state.blocked for book in self.books.values()):
-                await self._settle_table(line.table)  # the chips may be those that a settlement lacked
+            await self._finish(line)
 
-    async def _take(self, line: Line, entry: FeedEntry, event: Any) -> None:
-        if is_verdict(entry):
-            self.verdicts.note(keys.shard_of(line.table), entry.version, [event])
-            await self._settle(line, up_to=entry.version)
-            return
+    async def _ask(self, line: Line, event: Any, cause: tuple[str, int]) -> None:
         command = command_for(line.table, event, allow_stacked=self._kit.settings.allow_stacked_decks)
         if command is None:
             return
         if isinstance(command, CashOut):
             command = await self._drained(line, command)
-        await line.post(self._book(event.currency), command, (entry.stream, entry.version))
+        await line.post(self._book(event.currency), command, cause)
 
     async def _drained(self, line: Line, command: CashOut) -> CashOut:
         """Settle what the referee has decided before this command's turn (architecture 5, Leave).
@@ -123,23 +102,20 @@ class WalletApp:
         last = self.verdicts.last_hand(line.table, command.sitting_no)
         return msgspec.structs.replace(command, after_hand=max(command.after_hand, last))
 
-    async def _settle(self, line: Line, up_to: int | None = None) -> None:
-        """Hand in a table's verdicts that wait, up to a version of their log. One that was booked meanwhile, or is
-        blocked, changes nothing.
-        """
+    async def _settle(self, line: Line) -> None:
+        """Hand in a table's verdicts that wait. One that was booked meanwhile, or is blocked, changes nothing."""
         cause = keys.verdicts(keys.shard_of(line.table))
         for verdict in self.verdicts.waiting(line.table):
-            if verdict.event.hand_no <= line.handed_in or (up_to is not None and verdict.version > up_to):
-                continue
-            if self.verdicts.contradicted(verdict):
-                raise Poison(f"hand {verdict.event.hand_no} is in dispute, and now it is called verified")
-            await line.post(self._book(verdict.event.currency), verdict.command, (cause, verdict.version))
-            line.handed_in = verdict.event.hand_no
+            if verdict.version not in line.handed_in:
+                await line.post(self._book(verdict.event.currency), verdict.command, (cause, verdict.version))
+                line.handed_in.add(verdict.version)
 
-    def _note(self, table: str, answers: Sequence[Done]) -> None:
-        settled = max((done.settled for done in answers), default=0)
-        if settled:
-            self.verdicts.booked(table, settled)
+    async def _finish(self, line: Line) -> None:
+        """Wait until a line is durable, and settle what it was that other hands waited for."""
+        unblocks = await line.unblocks()
+        self.verdicts.booked(line.table, max([done.settled for done in await line.durable()], default=0))
+        if unblocks and self.verdicts.waiting(line.table):
+            await self._settle_table(line.table)
 
     def _book(self, currency: str) -> Book:
         book = self.books.get(currency)
@@ -147,26 +123,60 @@ class WalletApp:
             raise Poison(f"currency {currency} is not served: want one of {', '.join(self.books)}")
         return book
 
-    # ------------------------------------------- verdicts that wait for something else
+    # ------------------------------------------- what operators ask for
 
-    async def settle_waiting(self) -> None:
-        """Try again what was not settled before a restart: an operator's correction may have changed that."""
-        for table in self.verdicts.tables():
-            try:
-                await self._settle_table(table)
-            except (Refused, Poison) as why:  # told when the verdict itself is read
-                log.warning("not_settled", table=table, why=str(why))
-
-    async def settle_from_log(self, book: Book, table: str) -> None:
-        """Settle what waits of one table, the referee's log read to its end. Raises Refused, Poison."""
+    async def settle_from_log(self, table: str) -> None:
+        """Settle what waits of one table, the referee's log read to its end. Raises Refused, Poison, EventLogError."""
         await self.verdicts.advance(keys.shard_of(table))
         await self._settle_table(table)
-        log.info("settled_from_log", table=table, settled=book.state.settled.get(table, 0))
+
+    async def hear_again(self, table: str, sitting_no: int) -> None:
+        """Answer what a table has asked for a sitting and was not answered: what was answered changes nothing.
+
+        Raises Refused, Poison, EventLogError.
+        """
+        line = Line(table)
+        stream = keys.table_log(keys.shard_of(table), table)
+        for version, event in await requests_of(self._kit.log, table, sitting_no):
+            await self._ask(line, event, (stream, version))
+        await self._finish(line)
 
     async def _settle_table(self, table: str) -> None:
         line = Line(table)
         await self._settle(line)
-        self._note(table, await line.durable())
+        await self._finish(line)
+
+    # ------------------------------------------------------ verdicts that wait
+
+    async def _watch(self) -> None:
+        """See to it that no verdict waits unseen, whatever has become of the message that told of it."""
+        while True:
+            before = {table: self.verdicts.waiting(table)[0].version for table in self.verdicts.tables()}
+            await asyncio.sleep(LAG_S)
+            with suppress(EventLogError, WireError):  # the reader says so, and stands still
+                await self.verdicts.load()
+            for table, version in before.items():
+                waiting = self.verdicts.waiting(table)
+                if waiting and waiting[0].version == version:
+                    await self._try_again(table)
+
+    async def _try_again(self, table: str) -> None:
+        """Settle what waits of a table; where it still waits say why, once."""
+        (fault,) = await asyncio.gather(self._settle_table(table), return_exceptions=True)
+        waiting = self.verdicts.waiting(table)
+        if not waiting:
+            self._told.pop(table, None)
+            return
+        first = waiting[0]
+        book = self.books.get(first.event.currency)
+        if fault is not None or book is None:
+            problem = str(fault) or type(fault).__name__
+        else:
+            problem = obstacle(book.state, first.command)
+        if self._told.get(table) != (first.version, problem):
+            self._told[table] = (first.version, problem)
+            hand_no = first.event.hand_no
+            log.warning("not_settled", table=table, hand_no=hand_no, hands=len(waiting), why=problem)
 
 
 def is_verdict(entry: FeedEntry) -> bool:

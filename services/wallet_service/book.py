@@ -28,6 +28,7 @@ from stud_service.kit import Kit
 from stud_service.refusals import Refused
 from stud_wire.commits import Meta, decode_commit, encode_commit, encode_event
 from wallet_service.answers import is_answer
+from wallet_service.entries import Entries
 
 ANSWER_WITHIN_S = 8.0
 STOP_WITHIN_S = 2.0
@@ -80,6 +81,8 @@ class Book:
         self.stream = keys.ledger_log(currency)
         self.state = Ledger()
         """As decided so far, the last of it perhaps not durable yet: for deciding, and for where to look next."""
+        self.entries = Entries()
+        """Of the same commits as the state."""
         self.head = Head(0, bytes(32))
         self._kit = kit
         self._queue: asyncio.Queue[Mail] = asyncio.Queue()
@@ -134,18 +137,19 @@ class Book:
             ) from None
 
     async def _rebuild(self) -> None:
-        state, head = Ledger(), Head(0, bytes(32))
+        state, entries, head = Ledger(), Entries(), Head(0, bytes(32))
         now_s = asyncio.get_running_loop().time
         tell_at = now_s() + PROGRESS_EVERY_S
         async for stored in self._kit.log.read_all(self.stream):
             commit = decode_commit(stored.body)
             meta = commit.meta
             evolve(state, commit.events, stored.version, Origin(meta.actor, meta.request_id, meta.request_digest))
+            entries.add(commit.events, stored.version)
             head = Head(stored.version, stored.hash)
             if now_s() > tell_at:
                 log.info("ledger_loading", currency=self.currency, version=head.version)
                 tell_at = now_s() + PROGRESS_EVERY_S
-        self.state, self.head, self._stale = state, head, False
+        self.state, self.entries, self.head, self._stale = state, entries, head, False
         log.info("ledger_loaded", currency=self.currency, version=head.version)
 
     # ---------------------------------------------------------------- worker
@@ -206,6 +210,7 @@ class Book:
             return mail, None, None
         if append is not None:
             evolve(self.state, events, append.expected_version + 1, origin_of(mail.command))
+            self.entries.add(events, append.expected_version + 1)
             self.head = append.head
         return mail, self._done(mail.command, events), append
 
@@ -233,7 +238,7 @@ class Book:
         outbox = tuple(
             FeedItem(keys.ledger_feed(self.currency, keys.shard_of(event.table)), encode_event(event))
             for event in events
-            if is_answer(event)
+            if is_answer(event, self.state)
         )
         return Append(
             self.stream, self.head.version, self.head.hash, self._kit.new_id(), encode_commit(events, meta), outbox

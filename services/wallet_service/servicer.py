@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import grpc
 import structlog
@@ -12,44 +13,54 @@ import structlog
 from stud.events.v1 import ledger_events_pb2
 from stud.wallet.v1 import wallet_service_pb2 as pb
 from stud.wallet.v1 import wallet_service_pb2_grpc as rpc
+from stud_core.amounts import MAX_AMOUNT
 from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
-from stud_core.ledger.commands import MAX_AMOUNT
 from stud_core.ledger.names import escrow, player
 from stud_core.ledger.postings import postings_of, trial_balance
 from stud_core.ledger.state import Ledger, SittingLife
+from stud_eventlog import keys
 from stud_eventlog.errors import EventLogError
 from stud_eventlog.log import EventLog
 from stud_service.checks import require_request_id, require_text
 from stud_service.feeds import Poison
 from stud_service.identity import caller, require
 from stud_service.refusals import Refused
+from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit
 from wallet_service.book import Book, Done
+from wallet_service.entries import runs, touched
 from wallet_service.verdicts import Verdicts
 
 Context = grpc.aio.ServicerContext[Any, Any]
 MAX_REFERENCE = 128
 MAX_REASON = 500
 MAX_LINES = 100
+TAKE_TURNS = 64
+"""A question about a whole ledger lets others have their turn after so many entries: about 2 ms."""
+
 log = structlog.get_logger()
 _ACCOUNT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
+
+
+class Desk(Protocol):
+    """What the wallet does by itself and an operator may ask for. Raises Refused, Poison, EventLogError, WireError."""
+
+    verdicts: Verdicts
+
+    async def settle_from_log(self, table: str) -> None: ...
+
+    async def hear_again(self, table: str, sitting_no: int) -> None: ...
 
 
 class WalletServicer(rpc.WalletServiceServicer):
     """Thin: checks roles and ranges, submits one command to the currency's book."""
 
-    def __init__(
-        self,
-        log: EventLog,
-        books: Mapping[str, Book],
-        settle: Callable[[Book, str], Awaitable[None]],
-        verdicts: Verdicts | None = None,
-    ) -> None:
+    def __init__(self, log: EventLog, books: Mapping[str, Book], desk: Desk) -> None:
         self._log = log
         self._books = books
-        self._settle = settle
-        self._verdicts = Verdicts(log) if verdicts is None else verdicts
+        self._desk = desk
+        self._verdicts = desk.verdicts
 
     def _book(self, currency: str) -> Book:
         book = self._books.get(currency)
@@ -124,20 +135,23 @@ class WalletServicer(rpc.WalletServiceServicer):
         if not 0 <= request.limit <= 1000 or request.after_version < 0:
             raise Refused("INVALID_FIELD", "want a limit of 1 to 1000 and after_version of 0 or more", field="limit")
         book = self._book(request.currency)
-        if not await book.read(lambda state: account in state.accounts):
+        limit = request.limit or 100
+
+        def page(state: Ledger) -> list[int] | None:
+            known = account in state.accounts
+            return book.entries.page(account, request.after_version, limit) if known else None
+
+        versions = await book.read(page)
+        if versions is None:
             raise _unknown(account)
         shown_to = caller().account if caller().account == account else ""
-        limit = request.limit or 100
         answer = pb.ListTransfersResponse()
-        async for stored in self._log.read_all(book.stream, after=request.after_version):
-            commit = decode_commit(stored.body)
-            mine = [event for event in commit.events if _touches(event, account)]
-            if answer.transfers and len(answer.transfers) + len(mine) > limit:
-                break  # a commit is listed whole, so that the next page can begin after its version
-            for event in mine:
-                _put_transfer(answer, event, stored.version, commit.meta.at_ms, shown_to)
-            if len(answer.transfers) >= limit:
-                break
+        for first, number in runs(versions):
+            for stored in await self._log.read(book.stream, after=first - 1, limit=number):
+                commit = decode_commit(stored.body)
+                for event in commit.events:
+                    if account in touched(event):
+                        _put_transfer(answer, event, stored.version, commit.meta.at_ms, shown_to)
         return answer
 
     async def GetTrialBalance(self, request: pb.GetTrialBalanceRequest, context: Context) -> pb.GetTrialBalanceResponse:
@@ -148,6 +162,8 @@ class WalletServicer(rpc.WalletServiceServicer):
         async for stored in self._log.read_all(book.stream):
             version = stored.version
             trial_balance(decode_commit(stored.body).events, balances)
+            if version % TAKE_TURNS == 0:
+                await asyncio.sleep(0)  # the whole ledger at once would hold up everybody's money
         return pb.GetTrialBalanceResponse(
             balances=[pb.Balance(account=name, balance=amount) for name, amount in sorted(balances.items()) if amount],
             sum=sum(balances.values()),
@@ -180,12 +196,31 @@ class WalletServicer(rpc.WalletServiceServicer):
         if not 0 <= request.amount <= MAX_AMOUNT:
             text = f"amount {request.amount}: want 0 to {MAX_AMOUNT} minor units"
             raise Refused("INVALID_FIELD", text, field="amount", min="0", max=str(MAX_AMOUNT))
-        if self._verdicts.in_dispute(request.table, request.sitting_no):
+        book = self._book(request.currency)
+        place = (_table(request.table), request.sitting_no)
+        await self._hear(book, *place)
+        if self._verdicts.in_dispute(*place):
             # Paying now would leave the hand without an escrow to settle with.
-            raise Refused("NOTHING_BLOCKED", f"sitting {request.sitting_no} is in a disputed hand: resolve that first")
-        command = cmd.ResolveCashOut(request.table, request.sitting_no, request.amount, who.account, reason, request_id)
-        done = await self._book(request.currency).submit(command)
+            raise Refused("HAND_DISPUTED", f"sitting {request.sitting_no} is in a disputed hand: resolve that first")
+        after_hand = self._verdicts.last_hand(*place)
+        command = cmd.ResolveCashOut(*place, request.amount, who.account, reason, request_id, after_hand)
+        done = await book.submit(command)
         return pb.ResolveCashOutResponse(decided=done.decided, version=done.version)
+
+    async def _hear(self, book: Book, table: str, sitting_no: int) -> None:
+        """Read on what the referee has said; where no cash-out is known also what the table has asked.
+
+        Its request may have been dropped with the table's parked line. If all is well it is paid by this alone.
+        """
+        try:
+            await self._desk.settle_from_log(table)
+            sitting = book.state.sittings.get((table, sitting_no))
+            if sitting is None or sitting.life is SittingLife.OPEN:
+                await self._desk.hear_again(table, sitting_no)
+        except (EventLogError, WireError):
+            raise Refused("LOG_UNAVAILABLE", "the log cannot be read: try again with the same request_id") from None
+        except Poison as why:  # it stands as it stood; the command is judged all the same
+            log.warning("not_heard", table=table, sitting_no=sitting_no, why=str(why))
 
     async def Adjust(self, request: pb.AdjustRequest, context: Context) -> pb.AdjustResponse:
         who = require("operator")
@@ -198,13 +233,13 @@ class WalletServicer(rpc.WalletServiceServicer):
         done = await book.submit(cmd.Adjust(lines, who.account, reference, request_id))
         if done.decided:
             for table in list(book.state.blocked):
-                await self._settle_now(book, table)
+                await self._settle_now(table)
         return pb.AdjustResponse(decided=done.decided, version=done.version)
 
-    async def _settle_now(self, book: Book, table: str) -> None:
+    async def _settle_now(self, table: str) -> None:
         """Try a blocked settlement again; whatever comes of it, the correction stands."""
         try:
-            await self._settle(book, table)
+            await self._desk.settle_from_log(table)
         except (Refused, Poison, EventLogError) as why:
             log.warning("not_settled", table=table, why=str(why))
 
@@ -215,6 +250,13 @@ def _account(name: str) -> str:
     return name
 
 
+def _table(name: str) -> str:
+    try:
+        return keys.check_table_id(name)
+    except ValueError as why:
+        raise Refused("INVALID_FIELD", str(why), field="table") from None
+
+
 def _unknown(account: str) -> Refused:
     return Refused("UNKNOWN_ACCOUNT", f"there is no account {account[:64]!r}: open it first")
 
@@ -222,14 +264,6 @@ def _unknown(account: str) -> Refused:
 def _short(value: str, field: str, limit: int) -> None:
     if len(value) > limit:
         raise Refused("INVALID_FIELD", f"{field}: want at most {limit} characters", field=field)
-
-
-def _touches(event: Any, account: str) -> bool:
-    if getattr(event, "account", None) == account:
-        return bool(postings_of(event))
-    if isinstance(event, ev.HandSettled):
-        return any(posting.account == account for posting in event.postings)
-    return any(line.account == player(account) for line in postings_of(event))
 
 
 def _put_transfer(answer: pb.ListTransfersResponse, event: Any, version: int, at_ms: int, shown_to: str) -> None:

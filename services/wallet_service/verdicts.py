@@ -1,13 +1,14 @@
 """What the referee has said and no ledger has booked yet: final verdicts that wait, and hands in dispute.
 
-A view of the verdict logs, made again at every start. The feed keeps it up, and a cash-out reads on to the end of the
-log first (architecture 5, Leave), so that no verdict is overtaken. Costs one pass over the verdict logs at start, and
-in memory the verdicts that wait.
+A view of the verdict logs, read in the order of each log and never entry by entry as they are handed over: lines of
+tables are handled side by side, and some are parked, so that what one table's line shows says nothing of the others.
+Made again at every start; costs one pass over the verdict logs then, and in memory the verdicts that wait.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -17,66 +18,78 @@ from stud_core import verdict_events as ve
 from stud_core.ledger.commands import SettleHand
 from stud_eventlog import keys
 from stud_eventlog.log import EventLog
-from stud_wire.codec import UnknownEventError
+from stud_wire.codec import UnknownEventError, WireError
 from stud_wire.commits import decode_commit
 
 Final = ve.HandVerified | ve.HandResolved
+DISPUTED = "HAND_DISPUTED"
 log = structlog.get_logger()
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """A final verdict and its version in the verdict log."""
+    """A final verdict and its version in the verdict log; ``refusal`` says why it must not be booked."""
 
     event: Final
     version: int
+    refusal: str = ""
 
     @property
     def command(self) -> SettleHand:
         """What it asks of the ledger."""
         event = self.event
-        return SettleHand(event.table, event.hand_no, self.version, event.postings, event.rake)
+        return SettleHand(event.table, event.hand_no, self.version, event.postings, event.rake, self.refusal)
 
 
 class Verdicts:
-    """The verdict logs of all shards, as far as read."""
+    """The verdict logs of all shards, as far as read. ``settled(currency, table)``: the last hand that is booked."""
 
-    def __init__(self, eventlog: EventLog) -> None:
+    def __init__(self, eventlog: EventLog, settled: Callable[[str, str], int]) -> None:
         self._log = eventlog
+        self._settled = settled
         self._read_to = dict.fromkeys(range(keys.SHARDS), 0)
-        self._final: dict[str, int] = {}  # table -> last hand with a final verdict
-        self._waiting: dict[str, list[Verdict]] = {}
+        self._reading = {shard: asyncio.Lock() for shard in range(keys.SHARDS)}
+        self._waiting: dict[str, dict[int, Verdict]] = {}  # table -> hand
         self._disputes: dict[str, dict[int, frozenset[int]]] = {}  # table -> hand -> sittings dealt in
 
-    async def load(self, settled: Callable[[str, str], int]) -> None:
-        """Read everything; of each table what is above ``settled(currency, table)``, its last hand that is booked."""
+    async def load(self) -> None:
+        """Read everything there is. Raises EventLogError, WireError."""
         for shard in range(keys.SHARDS):  # one by one: side by side they would wait for connections
             try:
-                await self.advance(shard, settled)
+                await self.advance(shard)
             except UnknownEventError as why:  # the reader will stand still there, and say so
                 log.critical("verdicts_unknown", shard=shard, version=self._read_to[shard] + 1, why=str(why))
 
-    async def advance(self, shard: int, settled: Callable[[str, str], int] | None = None) -> None:
-        """Read a shard's log on to its end. Raises EventLogError, WireError."""
-        async for stored in self._log.read_all(keys.verdicts(shard), after=self._read_to[shard]):
-            self.note(shard, stored.version, decode_commit(stored.body).events, settled)
+    async def advance(self, shard: int, up_to: int | None = None) -> None:
+        """Read a shard's log on to its end, if a version is named only where that is not known yet.
 
-    def note(
-        self, shard: int, version: int, events: Iterable[Any], settled: Callable[[str, str], int] | None = None
-    ) -> None:
-        """Fold one commit; one that was read before changes nothing."""
-        if version != self._read_to[shard] + 1:
+        Raises EventLogError, WireError; not for what comes behind that version.
+        """
+        async with self._reading[shard]:
+            if up_to is not None and up_to <= self._read_to[shard]:
+                return
+            try:
+                async for stored in self._log.read_all(keys.verdicts(shard), after=self._read_to[shard]):
+                    for event in decode_commit(stored.body).events:
+                        self._fold(event, stored.version)
+                    self._read_to[shard] = stored.version
+            except WireError:
+                if up_to is None or self._read_to[shard] < up_to:
+                    raise
+
+    def _fold(self, event: Any, version: int) -> None:
+        if not isinstance(event, ve.HandDisputed | Final):
             return
-        self._read_to[shard] = version
-        for event in events:
-            if isinstance(event, ve.HandDisputed):
-                if event.hand_no > self._final.get(event.table, 0):
-                    self._disputes.setdefault(event.table, {})[event.hand_no] = frozenset(_dealt_in(event))
-            elif isinstance(event, Final) and event.hand_no > self._final.get(event.table, 0):
-                self._final[event.table] = event.hand_no
-                if isinstance(event, ve.HandResolved):
-                    self._drop_disputes(event.table, event.hand_no)
-                if settled is None or event.hand_no > settled(event.currency, event.table):
-                    self._waiting.setdefault(event.table, []).append(Verdict(event, version))
+        table, hand_no = event.table, event.hand_no
+        known = self._waiting.get(table, {}).get(hand_no)
+        if hand_no <= self._settled(event.currency, table) or (known is not None and not known.refusal):
+            return  # it has its final verdict
+        if isinstance(event, ve.HandDisputed):
+            self._disputes.setdefault(table, {})[hand_no] = frozenset(_dealt_in(event))
+            return
+        if isinstance(event, ve.HandResolved):
+            self._drop_disputes(table, hand_no)
+        refusal = DISPUTED if hand_no in self._disputes.get(table, {}) else ""  # only operators end a dispute
+        self._waiting.setdefault(table, {})[hand_no] = Verdict(event, version, refusal)
 
     def _drop_disputes(self, table: str, up_to: int) -> None:
         disputes = self._disputes.get(table, {})
@@ -87,7 +100,8 @@ class Verdicts:
 
     def booked(self, table: str, up_to: int) -> None:
         """Forget the verdicts up to a hand that is durably settled."""
-        left = [verdict for verdict in self._waiting.get(table, ()) if verdict.event.hand_no > up_to]
+        waiting = self._waiting.get(table, {})
+        left = {hand_no: verdict for hand_no, verdict in waiting.items() if hand_no > up_to}
         if left:
             self._waiting[table] = left
         else:
@@ -95,17 +109,11 @@ class Verdicts:
 
     def waiting(self, table: str) -> list[Verdict]:
         """Return a table's final verdicts that are not known to be booked, in hand order."""
-        return list(self._waiting.get(table, ()))
+        return [verdict for _, verdict in sorted(self._waiting.get(table, {}).items())]
 
     def tables(self) -> list[str]:
         """Return the tables of which a verdict waits."""
         return list(self._waiting)
-
-    def contradicted(self, verdict: Verdict) -> bool:
-        """Whether a hand in dispute is called verified all the same: only operators end a dispute."""
-        return isinstance(verdict.event, ve.HandVerified) and verdict.event.hand_no in self._disputes.get(
-            verdict.event.table, {}
-        )
 
     def in_dispute(self, table: str, sitting_no: int) -> bool:
         """Whether a sitting was dealt into a hand in dispute."""
@@ -114,8 +122,8 @@ class Verdicts:
     def last_hand(self, table: str, sitting_no: int) -> int:
         """Return the last hand, in dispute or not yet booked, into which the referee saw a sitting dealt; 0 if none."""
         hands = [hand_no for hand_no, dealt_in in self._disputes.get(table, {}).items() if sitting_no in dealt_in]
-        for verdict in self._waiting.get(table, ()):
-            hands += [verdict.event.hand_no for posting in verdict.event.postings if posting.sitting_no == sitting_no]
+        for hand_no, verdict in self._waiting.get(table, {}).items():
+            hands += [hand_no for posting in verdict.event.postings if posting.sitting_no == sitting_no]
         return max(hands, default=0)
 
 

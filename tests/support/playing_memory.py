@@ -92,7 +92,7 @@ class Game:
 
     async def deposit(self, account: str, amount: int) -> None:
         app = self.system.service("wallet")
-        servicer = WalletServicer(app._kit.log, app.books, app.settle_from_log)
+        servicer = WalletServicer(app._kit.log, app.books, app)
         currency = self.table.rules.currency
         opened = wallet.OpenAccountRequest(account=account, currency=currency, request_id=next(self._ids))
         await self.system.calls(servicer, "OpenAccount", opened, account)

@@ -33,6 +33,7 @@ _HANDLERS: Final[dict[type, Callable[[Table, Any, Context], Answer]]] = {
     cmd.RecordTopUpDeclined: money.record_top_up_declined,
     cmd.RecordCashOut: money.record_cash_out,
     cmd.RecordCashOutBlocked: money.record_cash_out_blocked,
+    cmd.RecordSettlement: money.record_settlement,
     cmd.RecordDeck: dealing.record_deck,
     cmd.StartHand: antes.start_hand,
     cmd.PostAnte: antes.post_ante,

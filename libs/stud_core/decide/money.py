@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from stud_core import commands as cmd
 from stud_core import events as ev
+from stud_core.amounts import MAX_AMOUNT
 from stud_core.commands import Context
 from stud_core.decide.boundary import boundary, go_on_closing, in_hand
 from stud_core.decide.draft import Answer, Draft
 from stud_core.decide.seating import seated, unknown
 from stud_core.rejection import Reason, Rejection
 from stud_core.ruleset import TopUp
-from stud_core.state import Life, Sit, Table
-
-CASH_OUT_BLOCKED = "CASH_OUT_BLOCKED"
+from stud_core.state import CASH_OUT_BLOCKED, Life, Sit, Table
 
 
 def add_chips(state: Table, command: cmd.AddChips, _ctx: Context) -> Answer:
@@ -28,8 +27,8 @@ def add_chips(state: Table, command: cmd.AddChips, _ctx: Context) -> Answer:
     result = sitting.stack + sitting.pending + command.amount
     most = config.max_buy_in
     refuse = Reason.TOP_UP_OUT_OF_LIMITS
-    if command.amount <= 0:
-        return Rejection(refuse, f"a top-up is an amount above 0, not {command.amount}", "B.19")
+    if not 1 <= command.amount <= MAX_AMOUNT:
+        return Rejection(refuse, f"a top-up is an amount of 1 to {MAX_AMOUNT}, not {command.amount}", "B.19")
     if most is not None and result > most:
         return Rejection(refuse, f"a stack of {result} would exceed the maximum of {most}", "B.19")
     bounded = config.ruleset.top_up is TopUp.WITHIN_LIMITS
@@ -104,3 +103,10 @@ def record_cash_out_blocked(state: Table, command: cmd.RecordCashOutBlocked, ctx
     if not state.paused:
         draft.emit(ev.TablePaused(CASH_OUT_BLOCKED, operator=""))
     return draft
+
+
+def record_settlement(state: Table, _command: cmd.RecordSettlement, _ctx: Context) -> Answer:
+    """The ledger has booked the hand that was blocked; what an operator paused for stays."""
+    if not state.settlement_blocked:
+        return Rejection(Reason.ALREADY_DONE, "no settlement is blocked")
+    return [ev.TableResumed(operator="")]

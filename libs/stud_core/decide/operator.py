@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.commands import Context
@@ -9,10 +11,16 @@ from stud_core.decide import antes
 from stud_core.decide.boundary import go_on_closing
 from stud_core.decide.draft import Answer, Draft
 from stud_core.rejection import Reason, Rejection
-from stud_core.state import Life, Phase, Table
+from stud_core.state import CASH_OUT_BLOCKED, DISPUTED, SETTLEMENT_BLOCKED, Life, Phase, Table
 from stud_core.validate import validate_config
 
 DRAINING = "TABLE_DRAINING"
+
+_WHAT_STANDS: Final = {
+    DISPUTED: "a hand is in dispute: ResolveHand ends it",
+    SETTLEMENT_BLOCKED: "a settlement is blocked: the table goes on when the ledger is corrected and has booked it",
+    CASH_OUT_BLOCKED: "a cash-out is held: the table goes on when ResolveCashOut has paid it",
+}
 
 
 def open_table(state: Table, command: cmd.OpenTable, _ctx: Context) -> Answer:
@@ -32,17 +40,23 @@ def pause_table(state: Table, command: cmd.PauseTable, _ctx: Context) -> Answer:
     """Start no new hand; a running one goes on."""
     if state.life is Life.CLOSED:
         return _not_open(state)
-    if state.paused:
+    if command.operator:
+        paused = state.paused != ""
+    elif command.reason == SETTLEMENT_BLOCKED:
+        paused = state.settlement_blocked
+    else:  # a fault that this service found: operators must see it, whatever they paused for
+        paused = state.paused == command.reason
+    if paused:
         return Rejection(Reason.TABLE_PAUSED, f"the table is paused: {state.paused}")
     return [ev.TablePaused(command.reason or "PAUSED", command.operator)]
 
 
 def resume_table(state: Table, command: cmd.ResumeTable, _ctx: Context) -> Answer:
-    """End a pause, and draining; not while a hand is in dispute."""
+    """End a pause, and draining; not while something stands that concerns money."""
     if state.life is Life.CLOSED:
         return _not_open(state)
-    if state.disputed_hand:
-        return Rejection(Reason.TABLE_PAUSED, f"hand {state.disputed_hand} is in dispute: resolve it first")
+    if state.standing:
+        return Rejection(Reason.TABLE_PAUSED, _WHAT_STANDS[state.standing])
     if not state.paused and state.life is not Life.DRAINING:
         return Rejection(Reason.TABLE_NOT_PAUSED, "the table is neither paused nor draining")
     return [ev.TableResumed(command.operator)]

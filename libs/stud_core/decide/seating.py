@@ -6,6 +6,7 @@ from typing import Final
 
 from stud_core import commands as cmd
 from stud_core import events as ev
+from stud_core.amounts import MAX_AMOUNT
 from stud_core.commands import Context
 from stud_core.decide import acting, antes, showing
 from stud_core.decide.boundary import SEAT_LEFT, boundary, release
@@ -41,6 +42,8 @@ def take_seat(state: Table, command: cmd.TakeSeat, ctx: Context) -> Answer:
     if most is not None and command.amount > most:
         text = f"the maximum buy-in is {most}, not {command.amount}"
         return Rejection(Reason.BUY_IN_TOO_LARGE, text, cite(ruleset, "P3", "B.19"))
+    if command.amount > MAX_AMOUNT:
+        return Rejection(Reason.BUY_IN_TOO_LARGE, f"no buy-in is above {MAX_AMOUNT}, this is {command.amount}")
     auto_post, muck = command.auto_post, command.muck_losing
     return [
         ev.BuyInRequested(

@@ -27,3 +27,9 @@ def put(values: list[T], seat: int, value: T) -> list[T]:
     mine = values.copy()
     mine[seat] = value
     return mine
+
+
+def lift(state: Table, reason: str) -> None:
+    """End a pause with this reason, unless something else that concerns money stands."""
+    if state.paused == reason:
+        state.paused = state.standing

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from stud_core import events as ev
-from stud_core.evolve.changes import own
-from stud_core.state import DISPUTED, Life, Table
+from stud_core.evolve.changes import lift, own
+from stud_core.state import DISPUTED, SETTLEMENT_BLOCKED, Life, Table
 
 
 def _table_opened(state: Table, event: ev.TableOpened) -> None:
@@ -31,15 +31,24 @@ def _hand_resolved(state: Table, event: ev.TableHandResolved) -> None:
     state.ended_rake = rake
     state.verified_hand = event.hand_no
     state.disputed_hand = 0
-    if state.paused == DISPUTED:
-        state.paused = ""
+    lift(state, DISPUTED)
 
 
 def _paused(state: Table, event: ev.TablePaused) -> None:
-    state.paused = event.reason
+    """A blocked settlement stands beside what an operator paused for, and ends without ending that."""
+    if event.reason == SETTLEMENT_BLOCKED and not event.operator:
+        state.settlement_blocked = True
+        state.paused = state.paused or event.reason
+    else:
+        state.paused = event.reason
 
 
-def _resumed(state: Table, _event: ev.TableResumed) -> None:
+def _resumed(state: Table, event: ev.TableResumed) -> None:
+    """Without an operator it says that the ledger has booked what was blocked."""
+    if not event.operator:
+        state.settlement_blocked = False
+        lift(state, SETTLEMENT_BLOCKED)
+        return
     state.paused = ""
     if state.life is Life.DRAINING:
         state.life = Life.OPEN

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from stud_core import events as ev
-from stud_core.evolve.changes import own, put
-from stud_core.state import Sit, Sitting, Table
+from stud_core.evolve.changes import lift, own, put
+from stud_core.state import CASH_OUT_BLOCKED, Sit, Sitting, Table
 
 
 def _buy_in_requested(state: Table, event: ev.BuyInRequested) -> None:
@@ -66,6 +66,7 @@ def _player_left(state: Table, event: ev.PlayerLeft) -> None:
     sitting = state.sittings.pop(event.sitting_no)
     state.paid_in += event.paid - sitting.stack - sitting.pending
     state.paid_out += event.paid
+    lift(state, CASH_OUT_BLOCKED)
 
 
 def _cash_out_held(state: Table, event: ev.CashOutHeld) -> None:

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import msgspec
 
 from stud_core.events import Delta
 from stud_core.ledger.events import Posting
-
-MAX_AMOUNT: Final = 10**15
-"""Most that one booking moves, minor units."""
-
-MAX_BALANCE: Final = 4 * 10**18
-"""Most that any account may reach, either way: every figure of a ledger fits the 64 bits of the wire."""
 
 
 class L(msgspec.Struct, frozen=True, gc=False):
@@ -79,13 +71,14 @@ class FundTopUp(L, frozen=True, gc=False):
 
 
 class SettleHand(L, frozen=True, gc=False):
-    """A final verdict's figures; both empty for a void."""
+    """A final verdict's figures; both empty for a void. ``refusal``: why it must not be booked, as the shell found."""
 
     table: str
     hand_no: int
     verdict_version: int
     postings: tuple[Delta, ...]
     rake: int
+    refusal: str = ""
 
 
 class CashOut(L, frozen=True, gc=False):
@@ -101,12 +94,15 @@ class CashOut(L, frozen=True, gc=False):
 
 
 class ResolveCashOut(L, frozen=True, gc=False):
+    """``after_hand``: the last unsettled hand into which the referee's log says that the sitting was dealt, else 0."""
+
     table: str
     sitting_no: int
     amount: int
     operator: str
     reason: str
     request_id: str = ""
+    after_hand: int = 0
 
 
 class Adjust(L, frozen=True, gc=False):

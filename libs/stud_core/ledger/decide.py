@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from stud_core.amounts import MAX_AMOUNT, MAX_BALANCE
 from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
-from stud_core.ledger.commands import MAX_AMOUNT, MAX_BALANCE, Command, Refusal
+from stud_core.ledger.commands import Command, Refusal
 from stud_core.ledger.names import CASHIER, escrow, player
 from stud_core.ledger.operators import adjust, resolve_cash_out
 from stud_core.ledger.requests import content_of, key_of
@@ -18,6 +19,8 @@ from stud_core.ledger.settling import settle
 from stud_core.ledger.state import Ledger, SittingBook, SittingLife
 
 Answer = list[Any] | Refusal
+MISMATCH: Final = "SITTING_MISMATCH"
+"""A table's figures are not those with which the sitting was seen, or it was never seen."""
 
 
 def decide(state: Ledger, command: Command, now_ms: int) -> Answer:
@@ -99,17 +102,18 @@ def _unfreeze(state: Ledger, command: cmd.UnfreezeAccount, _: int) -> Answer:
 
 
 # ------------------------------------------------------------------ sittings
+# What a table asks for is answered by a fact, whatever it asks: a refusal would hold up everybody's money there.
 
 
 def _fund_buy_in(state: Ledger, command: cmd.FundBuyIn, now_ms: int) -> Answer:
     book = state.sittings.get((command.table, command.sitting_no))
     if book is not None:
         same = book.account == command.account and book.bought in {0, command.amount}
-        return [] if same else _mismatch(command)
-    refused = _out_of_range(command.amount)
-    if refused is not None:
-        return refused
-    reason = command.refusal or _cannot_pay(state, command.account, command.amount)
+        return [] if same else [ev.BuyInDeclined(command.table, command.sitting_no, command.account, MISMATCH)]
+    reason = command.refusal
+    if not 1 <= command.amount <= MAX_AMOUNT:
+        reason = "BUY_IN_TOO_LARGE" if command.amount > MAX_AMOUNT else "BUY_IN_TOO_SMALL"
+    reason = reason or _cannot_pay(state, command.account, command.amount)
     if not reason and now_ms >= command.expires_at_ms:
         reason = "RESERVATION_EXPIRED"
     if reason:
@@ -126,29 +130,24 @@ def _cannot_pay(state: Ledger, account: str, amount: int) -> str:
 
 
 def _fund_top_up(state: Ledger, command: cmd.FundTopUp, _: int) -> Answer:
+    place = (command.table, command.sitting_no, command.top_up_no, command.account)
     book = state.sittings.get((command.table, command.sitting_no))
     if book is None or book.account != command.account:
-        return _mismatch(command)
+        return [ev.TopUpDeclined(*place, MISMATCH)]
     if command.top_up_no <= book.top_up_no:
         other = command.top_up_no == book.top_up_no and book.topped not in {0, command.amount}
-        return _mismatch(command) if other else []
-    refused = _out_of_range(command.amount)
-    if refused is not None:
-        return refused
-    reason = command.refusal or _not_open(book) or _cannot_pay(state, command.account, command.amount)
-    place = (command.table, command.sitting_no, command.top_up_no, command.account)
+        return [ev.TopUpDeclined(*place, MISMATCH)] if other else []
+    reason = command.refusal or _not_open(book)
+    if not 1 <= command.amount <= MAX_AMOUNT:
+        reason = reason or "TOP_UP_OUT_OF_LIMITS"
+    reason = reason or _cannot_pay(state, command.account, command.amount)
     return [ev.TopUpDeclined(*place, reason)] if reason else [ev.TopUpFunded(*place, command.amount)]
 
 
 def _not_open(book: SittingBook) -> str:
     if book.life is SittingLife.OPEN:
         return ""
-    return "SITTING_MISMATCH" if book.life is SittingLife.DECLINED else "LEAVING"
-
-
-def _mismatch(command: cmd.FundBuyIn | cmd.FundTopUp) -> Refusal:
-    text = f"sitting {command.sitting_no} of {command.table} has been seen with other figures, or never"
-    return Refusal("SITTING_MISMATCH", text)
+    return MISMATCH if book.life is SittingLife.DECLINED else "LEAVING"
 
 
 def _cash_out(state: Ledger, command: cmd.CashOut, _: int) -> Answer:

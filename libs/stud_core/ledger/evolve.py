@@ -63,11 +63,15 @@ def _funded(state: Ledger, event: ev.BuyInFunded, _: int) -> None:
 
 
 def _declined(state: Ledger, event: ev.BuyInDeclined, _: int) -> None:
-    state.sittings[event.table, event.sitting_no] = SittingBook(event.account, SittingLife.DECLINED)
+    """Of a sitting that is known another buy-in was declined: its money stays what it is."""
+    state.sittings.setdefault((event.table, event.sitting_no), SittingBook(event.account, SittingLife.DECLINED))
 
 
 def _topped_up(state: Ledger, event: ev.TopUpFunded | ev.TopUpDeclined, _: int) -> None:
-    book = state.sittings[event.table, event.sitting_no]
+    """Declined may be one of a sitting that nobody knows, or with a number that was answered before."""
+    book = state.sittings.get((event.table, event.sitting_no))
+    if book is None or book.account != event.account or event.top_up_no <= book.top_up_no:
+        return
     book.top_up_no = event.top_up_no
     book.topped = event.amount if isinstance(event, ev.TopUpFunded) else 0
 

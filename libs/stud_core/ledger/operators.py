@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
+from stud_core.amounts import MAX_AMOUNT, MAX_BALANCE
 from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
-from stud_core.ledger.commands import MAX_AMOUNT, MAX_BALANCE, Refusal
+from stud_core.ledger.commands import Refusal
 from stud_core.ledger.events import Posting
 from stud_core.ledger.names import CASHIER, RAKE, escrow, guarded, parse_escrow, player
 from stud_core.ledger.postings import move
@@ -27,7 +28,11 @@ def resolve_cash_out(state: Ledger, command: cmd.ResolveCashOut, _: int) -> Answ
     """Pay a blocked sitting what two operators agree on; the difference to its escrow is the cashier's."""
     book = state.sittings.get((command.table, command.sitting_no))
     if book is None or book.life is not SittingLife.BLOCKED:
-        return Refusal("NOTHING_BLOCKED", f"no cash-out of sitting {command.sitting_no} is blocked")
+        what = "is paid" if book is not None and book.life is SittingLife.CLOSED else "has no cash-out that is blocked"
+        return Refusal("NOTHING_BLOCKED", f"sitting {command.sitting_no} {what}")
+    if command.after_hand > state.settled.get(command.table, 0):
+        text = f"hand {command.after_hand} of sitting {command.sitting_no} is not settled: correct what blocks it first"
+        return Refusal("SETTLEMENT_BLOCKED", text)
     if book.account not in state.accounts:
         return Refusal("UNKNOWN_ACCOUNT", "the sitting is of an account that was never opened")
     if not 0 <= command.amount <= MAX_AMOUNT:

@@ -14,7 +14,7 @@ from stud_core.ledger import commands as cmd
 from stud_core.ledger.commands import Command
 from stud_core.ledger.names import player
 
-_NOT_CONTENT = frozenset({"request_id", "actor", "operator", "cashier"})
+_NOT_CONTENT = frozenset({"request_id", "actor", "operator", "cashier", "after_hand"})
 
 Key = tuple[str, str]
 

@@ -6,31 +6,29 @@ from typing import Any
 
 from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
-from stud_core.ledger.commands import Refusal
 from stud_core.ledger.names import escrow
 from stud_core.ledger.state import Ledger
 
 
-def settle(state: Ledger, command: cmd.SettleHand, _: int) -> list[Any] | Refusal:
+def settle(state: Ledger, command: cmd.SettleHand, _: int) -> list[Any]:
     """Book a final verdict. A hand behind a blocked one waits: it is handed in again when that one is settled.
 
     A cash-out that was blocked because this hand was not settled is paid in the same commit, if the claim is right.
     """
-    last = state.settled.get(command.table, 0)
-    blocked = state.blocked.get(command.table, 0)
-    if command.hand_no <= last:
+    if command.hand_no <= state.settled.get(command.table, 0):
         return []
-    if command.hand_no != last + 1:
-        if blocked:
-            return []
-        text = f"hand {command.hand_no} of {command.table} is final, but hand {last + 1} comes before it"
-        return Refusal("HAND_NOT_ENDED", text)
-    net = _net(command)
-    problem = _wrong_figures(state, command, net)
+    problem = obstacle(state, command)
     place = (command.table, command.hand_no, command.verdict_version)
     if problem:
-        return [] if blocked else [ev.SettlementBlocked(*place, problem)]
-    return [ev.HandSettled(*place, command.postings, command.rake), *_released(state, command, net)]
+        return [] if command.table in state.blocked else [ev.SettlementBlocked(*place, problem)]
+    return [ev.HandSettled(*place, command.postings, command.rake), *_released(state, command, _net(command))]
+
+
+def obstacle(state: Ledger, command: cmd.SettleHand) -> str:
+    """Say why the next hand cannot be booked now: a reason's name, empty when it can."""
+    if command.hand_no != state.settled.get(command.table, 0) + 1:
+        return "HAND_NOT_ENDED"  # the hand before it has no final verdict
+    return command.refusal or _wrong_figures(state, command, _net(command))
 
 
 def _net(command: cmd.SettleHand) -> dict[int, int]:

@@ -165,7 +165,7 @@ def test_a_blocked_cash_out_pauses_the_table():
     house.send(cmd.RecordCashOut(1, 650))
     assert (house.state.paid_in, house.state.paid_out) == (1_550, 650)
     house.send(cmd.LeaveSeat("a2"))
-    assert kinds(house.send(cmd.RecordCashOutBlocked(2, "CLAIM_MISMATCH"))) == ["CashOutHeld"]
+    assert kinds(house.send(cmd.RecordCashOutBlocked(2, "CLAIM_MISMATCH"))) == ["CashOutHeld", "TablePaused"]
 
 
 @pytest.mark.rules("P9")

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from stud_core.amounts import MAX_AMOUNT, MAX_BALANCE
 from stud_core.events import Delta
 from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
-from stud_core.ledger.commands import MAX_AMOUNT, MAX_BALANCE, Refusal
+from stud_core.ledger.commands import Refusal
 from stud_core.ledger.decide import decide
 from stud_core.ledger.events import Posting
 from stud_core.ledger.evolve import evolve
@@ -36,18 +37,25 @@ def both(till: Till, *postings: Posting, reference: str = "ticket") -> list[Any]
 
 
 @pytest.mark.parametrize("amount", [0, -1, -700, MAX_AMOUNT + 1])
-def test_an_impossible_amount_is_refused(amount: int):
+def test_an_impossible_amount_is_declined(amount: int):
     till = two_seated()
-    assert till.refuses(cmd.FundBuyIn(T, 3, "ann", amount, NEVER)).reason == "INVALID_FIELD"
-    assert till.refuses(cmd.FundTopUp(T, 1, 1, "ann", amount)).reason == "INVALID_FIELD"
+    reason = "BUY_IN_TOO_LARGE" if amount > 0 else "BUY_IN_TOO_SMALL"
+    assert till.gives(cmd.FundBuyIn(T, 3, "ann", amount, NEVER)) == [ev.BuyInDeclined(T, 3, "ann", reason)]
+    declined = [ev.TopUpDeclined(T, 1, 1, "ann", "TOP_UP_OUT_OF_LIMITS")]
+    assert till.gives(cmd.FundTopUp(T, 1, 1, "ann", amount)) == declined
 
 
-def test_a_sitting_that_comes_again_with_other_figures_is_refused():
+def test_a_sitting_that_comes_again_with_other_figures_is_declined_and_keeps_its_money():
     till = two_seated()
-    assert till.refuses(cmd.FundBuyIn(T, 1, "bob", 500, NEVER)).reason == "SITTING_MISMATCH"
-    assert till.refuses(cmd.FundBuyIn(T, 1, "ann", 501, NEVER)).reason == "SITTING_MISMATCH"
+    assert till.gives(cmd.FundBuyIn(T, 1, "bob", 500, NEVER)) == [ev.BuyInDeclined(T, 1, "bob", "SITTING_MISMATCH")]
+    assert till.gives(cmd.FundBuyIn(T, 1, "ann", 501, NEVER)) == [ev.BuyInDeclined(T, 1, "ann", "SITTING_MISMATCH")]
     till.gives(cmd.FundTopUp(T, 1, 1, "ann", 50))
-    assert till.refuses(cmd.FundTopUp(T, 1, 1, "ann", 51)).reason == "SITTING_MISMATCH"
+    wrong = cmd.FundTopUp(T, 1, 1, "ann", 51)
+    for again in (wrong, wrong, cmd.FundTopUp(T, 1, 2, "bob", 5)):
+        (declined,) = till.gives(again)
+        assert declined == ev.TopUpDeclined(T, 1, again.top_up_no, again.account, "SITTING_MISMATCH")
+    assert till.gives(cmd.FundTopUp(T, 1, 1, "ann", 50)) == []
+    assert till.leave(1, "ann", 550) == [ev.CashedOut(T, 1, "ann", 550)]
 
 
 def test_a_top_up_of_who_is_leaving_or_never_sat_is_declined():
@@ -77,8 +85,13 @@ def test_the_same_sitting_twice_is_added_up():
     assert other.money(ESCROW) == 400
 
 
-def test_a_hand_that_is_skipped_is_refused():
-    assert two_seated().refuses(settlement(2)).reason == "HAND_NOT_ENDED"
+def test_a_hand_behind_one_that_is_missing_waits_for_it():
+    till = two_seated()
+    assert till.settle(2) == [ev.SettlementBlocked(T, 2, 102, "HAND_NOT_ENDED")]
+    assert till.settle(3) == []
+    for hand_no in (1, 2, 3):
+        assert isinstance(till.settle(hand_no)[0], ev.HandSettled)
+    assert not till.state.blocked
 
 
 def test_a_reason_of_a_block_is_in_the_catalogue():

@@ -49,7 +49,8 @@ async def test_a_whole_life_is_verified(court: Court):
     await send(cmd.LeaveSeat("a3"), actor="a3")
     await send(cmd.RecordCashOutBlocked(3, "CLAIM_MISMATCH"))
     await send(cmd.RecordCashOut(3, rig.state.sittings[3].claim or 0))
-    await send(cmd.ResumeTable("op"), actor="op")
+    await send(cmd.PauseTable("SETTLEMENT_BLOCKED", ""))
+    await send(cmd.RecordSettlement())
     await rig.start()
     hand = rig.state.hand
     assert hand is not None
@@ -61,6 +62,7 @@ async def test_a_whole_life_is_verified(court: Court):
     if rig.state.hand is not None and rig.state.hand.prompts:
         await rig.time_out()
     await send(cmd.SitIn("a2"), actor="a2")
+    await send(cmd.SetPreferences("a2", auto_post=True), actor="a2")
     await court.hand()
 
 

@@ -73,6 +73,8 @@ DISPUTED = ve.HandDisputed(
         (ledger_fact(le.TopUpFunded("t-1", 2, 3, "ada", 500)), cmd.RecordTopUp(2, 3, 500)),
         (ledger_fact(le.TopUpDeclined("t-1", 2, 3, "ada", "X")), cmd.RecordTopUpDeclined(2, 3, "X")),
         (ledger_fact(le.CashedOut("t-1", 2, "ada", 500)), cmd.RecordCashOut(2, 500)),
+        (ledger_fact(le.SettlementBlocked("t-1", 4, 9, "X")), cmd.PauseTable("SETTLEMENT_BLOCKED", "")),
+        (ledger_fact(le.HandSettled("t-1", 4, 9, (), 0)), cmd.RecordSettlement()),
     ],
 )
 def test_every_fact_becomes_its_command(fact: FeedEntry, command: cmd.Command):

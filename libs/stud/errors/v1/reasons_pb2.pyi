@@ -150,6 +150,10 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     """The lines do not sum to zero, or touch an open sitting. INVALID_ARGUMENT."""
     REASON_SECOND_OPERATOR_REQUIRED: _Reason.ValueType  # 81
     """The second decision must come from another operator. FAILED_PRECONDITION."""
+    REASON_HAND_DISPUTED: _Reason.ValueType  # 82
+    """A hand of the sitting is in dispute: ResolveHand comes first. FAILED_PRECONDITION."""
+    REASON_SETTLEMENT_BLOCKED: _Reason.ValueType  # 83
+    """A hand of the sitting cannot be settled: what blocks it must be corrected first. FAILED_PRECONDITION."""
     REASON_ALREADY_DECIDED: _Reason.ValueType  # 90
     """The hand has a final verdict. ALREADY_EXISTS."""
     REASON_HAND_NOT_ENDED: _Reason.ValueType  # 91
@@ -298,6 +302,10 @@ REASON_INVALID_ADJUSTMENT: Reason.ValueType  # 80
 """The lines do not sum to zero, or touch an open sitting. INVALID_ARGUMENT."""
 REASON_SECOND_OPERATOR_REQUIRED: Reason.ValueType  # 81
 """The second decision must come from another operator. FAILED_PRECONDITION."""
+REASON_HAND_DISPUTED: Reason.ValueType  # 82
+"""A hand of the sitting is in dispute: ResolveHand comes first. FAILED_PRECONDITION."""
+REASON_SETTLEMENT_BLOCKED: Reason.ValueType  # 83
+"""A hand of the sitting cannot be settled: what blocks it must be corrected first. FAILED_PRECONDITION."""
 REASON_ALREADY_DECIDED: Reason.ValueType  # 90
 """The hand has a final verdict. ALREADY_EXISTS."""
 REASON_HAND_NOT_ENDED: Reason.ValueType  # 91

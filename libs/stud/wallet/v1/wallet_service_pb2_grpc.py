@@ -148,7 +148,9 @@ class WalletServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ResolveCashOut(self, request, context):
-        """Decides a blocked cash-out: first call proposes, the equal call of another operator decides. NOTHING_BLOCKED.
+        """Decides a blocked cash-out: first call proposes, the equal call of another operator decides. A cash-out that never
+        reached the ledger, because the table's parked line was dropped, is asked for again first, and paid or blocked as any.
+        NOTHING_BLOCKED, HAND_DISPUTED, SETTLEMENT_BLOCKED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -33,7 +33,10 @@ class WalletServiceStub:
     UnfreezeAccount: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.UnfreezeAccountRequest, _wallet_service_pb2.UnfreezeAccountResponse]
     """Frees an account. Operators. ACCOUNT_NOT_FROZEN."""
     ResolveCashOut: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.ResolveCashOutRequest, _wallet_service_pb2.ResolveCashOutResponse]
-    """Decides a blocked cash-out: first call proposes, the equal call of another operator decides. NOTHING_BLOCKED."""
+    """Decides a blocked cash-out: first call proposes, the equal call of another operator decides. A cash-out that never
+    reached the ledger, because the table's parked line was dropped, is asked for again first, and paid or blocked as any.
+    NOTHING_BLOCKED, HAND_DISPUTED, SETTLEMENT_BLOCKED.
+    """
     Adjust: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.AdjustRequest, _wallet_service_pb2.AdjustResponse]
     """Corrects the ledger: first call proposes, the equal call of another operator decides. INVALID_ADJUSTMENT."""
 
@@ -110,7 +113,10 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.ResolveCashOutRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.ResolveCashOutRequest, _abc.Awaitable[_wallet_service_pb2.ResolveCashOutResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.ResolveCashOutResponse]:
-        """Decides a blocked cash-out: first call proposes, the equal call of another operator decides. NOTHING_BLOCKED."""
+        """Decides a blocked cash-out: first call proposes, the equal call of another operator decides. A cash-out that never
+        reached the ledger, because the table's parked line was dropped, is asked for again first, and paid or blocked as any.
+        NOTHING_BLOCKED, HAND_DISPUTED, SETTLEMENT_BLOCKED.
+        """
 
     @_abc_1.abstractmethod
     def Adjust(

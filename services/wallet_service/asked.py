@@ -1,0 +1,40 @@
+"""What a table has asked for a sitting, from the table's own log: for requests that never reached the ledger.
+
+An operator may drop a table's parked line. Then the money of everybody who asked behind the message that could not be
+handled stays in escrow, and nothing will ever ask for it again. The table's log still has what was asked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stud_core import events as te
+from stud_eventlog import keys
+from stud_eventlog.log import EventLog
+from stud_wire.commits import decode_commit
+
+PAGE = 500
+_REQUESTS = te.BuyInRequested | te.TopUpRequested | te.CashOutRequested
+
+
+async def requests_of(log: EventLog, table: str, sitting_no: int) -> list[tuple[int, Any]]:
+    """Return (version, event) of each request of a sitting, in order.
+
+    Read from the end, back to the buy-in with which every sitting begins: a table's log is long. Raises EventLogError.
+    """
+    stream = keys.table_log(keys.shard_of(table), table)
+    found: list[tuple[int, Any]] = []
+    end = (await log.head(stream)).version
+    while end > 0:
+        start = max(0, end - PAGE)
+        page = [
+            (stored.version, event)
+            for stored in await log.read(stream, after=start, limit=end - start)
+            for event in decode_commit(stored.body).events
+            if isinstance(event, _REQUESTS) and event.sitting_no == sitting_no
+        ]
+        found = page + found
+        if page and isinstance(page[0][1], te.BuyInRequested):
+            break
+        end = start
+    return found
