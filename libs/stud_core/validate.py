@@ -56,8 +56,8 @@ _RANGES: Final = (
 
 
 def _ruleset_faults(ruleset: Ruleset, *, test: bool) -> Iterator[tuple[str, str]]:
-    if not 1 <= len(ruleset.name) <= 64:
-        yield "name", "has 1 to 64 characters"
+    if not 1 <= len(ruleset.name) <= 64 or not ruleset.name.isprintable():
+        yield "name", "has 1 to 64 printable characters"
     for field, least, most in _RANGES:
         if not least <= getattr(ruleset, field) <= most:
             yield field, f"lies in {least}..{most}"
@@ -87,8 +87,8 @@ def _table_faults(config: TableConfig, *, test: bool) -> Iterator[tuple[str, str
     ruleset = config.ruleset
     if not _ID.fullmatch(config.table_id):
         yield "table_id", "has 1 to 64 letters, digits, dots, dashes or underscores"
-    if len(config.name) > 100:
-        yield "name", "has at most 100 characters"
+    if len(config.name) > 100 or not config.name.isprintable():
+        yield "name", "has at most 100 printable characters"
     if not _CURRENCY.fullmatch(config.currency):
         yield "currency", "has three capital letters"
     if not 2 <= config.small_bet <= MAX_AMOUNT:

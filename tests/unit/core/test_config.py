@@ -54,6 +54,7 @@ def faults(config: TableConfig) -> set[tuple[Reason, str]]:
     ("knob", "value"),
     [
         ("name", ""),
+        ("name", "\x1b[2Jplaynow"),
         ("version", 0),
         ("max_raises", 0),
         ("max_raises", 11),
@@ -89,6 +90,10 @@ def test_knobs_out_of_range(knob: str, value: object):
         ("table_id", "a b"),
         ("table_id", "{x}"),
         ("name", "n" * 101),
+        ("name", "\x1b]0;owned\x07"),
+        ("name", "nul\x00"),
+        ("name", "two\nlines"),
+        ("name", "\u202egnp.evil"),
         ("currency", "eur"),
         ("small_bet", 1),
         ("big_bet", 499),
