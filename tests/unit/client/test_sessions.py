@@ -260,6 +260,15 @@ async def test_a_stream_whose_token_ran_out_goes_on_with_the_next_one(house: Hou
         assert caught.value.reason == "TOKEN_EXPIRED"
 
 
+async def test_what_grpc_itself_refuses_is_an_answer_too(house: House):
+    """A message above the server's limit never reaches our code, so that no ErrorInfo can be added."""
+    async with StudClient(Endpoints(table=house.address), token()) as client:
+        async with client.watch("t" * 100_000) as updates:
+            with pytest.raises(StudError) as caught:
+                await anext(updates)
+        assert (caught.value.reason, caught.value.passing) == ("RESOURCE_EXHAUSTED", False)
+
+
 async def test_it_gives_up_in_the_end():
     nowhere = Endpoints(table=f"127.0.0.1:{free_port()}")
     async with StudClient(nowhere, token(), give_up_s=0.2) as client, client.watch("t") as updates:

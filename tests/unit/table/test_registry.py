@@ -185,6 +185,9 @@ async def test_a_table_whose_log_was_edited_is_not_served_and_the_others_are(tmp
         assert [(line["log_level"], line["table"]) for line in told] == [("critical", "t-1")]  # once, not at each call
         listed = (await system.call("ListTables", pb.ListTablesRequest(), "ada")).tables
         assert [(line.table, line.paused) for line in listed] == [("t-1", "LOG_BROKEN"), ("t-2", "")]
+        system.store.data.logs[stream][0] = commit, stored  # operators put it back
+        await system.call("GetTable", pb.GetTableRequest(table="t-1"), "ada")
+        assert {line.paused for line in await system.tables.registry.lobby()} == {""}
         await sound.begin_seats(3)
         await sound.play(1)
 
