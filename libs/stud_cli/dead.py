@@ -73,13 +73,26 @@ def retry(service: ServiceName, table: TableId, data: DataDir = None, json_outpu
 
 
 @app.command()
-def discard(service: ServiceName, table: TableId, data: DataDir = None, json_output: JsonFlag = False) -> None:
+def discard(
+    service: ServiceName,
+    table: TableId,
+    first: Annotated[bool, typer.Option("--first", help="Only the first, which holds up the others.")] = False,
+    data: DataDir = None,
+    json_output: JsonFlag = False,
+) -> None:
     """Throw a table's parked messages away; what they said is lost for that service.
 
     Example: stud dead discard wallet demo-playnow
     """
     shard = _shard(table)
-    count = _run(data, lambda log: log.dead_discard(service, shard, table))
+
+    async def work(log: EventLog) -> int:
+        if not first:
+            return await log.dead_discard(service, shard, table)
+        line = await log.dead_take(service, shard, table)
+        return await log.dead_discard(service, shard, table, up_to=line[0].number) if line else 0
+
+    count = _run(data, work)
     if not count:
         could_not_run(_nothing(service, table))
     _done({"service": service, "table": table, "discarded": count}, f"{count} messages discarded", json_output)

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 from stud.events.v1 import table_events_pb2
 from stud.rules.v1 import rules_service_pb2 as rules
 from stud_client import Endpoints, StudClient
-from stud_service.tokens import load_private_key, mint
+from stud_service.tokens import PrivateKey, load_private_key, mint
 
 TTL_S = 3600
+RENEW_S = TTL_S / 2
+
+
+class Badge:
+    """Somebody's token; a new one when half the time of the last is over."""
+
+    def __init__(self, name: str, role: str, key: PrivateKey) -> None:
+        self._name, self._role, self._key = name, role, key
+        self._token, self._renew_at = "", 0.0
+
+    def __call__(self) -> str:
+        if time.monotonic() >= self._renew_at:
+            self._token = mint(self._name, [self._role], TTL_S, self._key)
+            self._renew_at = time.monotonic() + RENEW_S
+        return self._token
 
 
 class People:
@@ -25,8 +41,7 @@ class People:
         """Return the client of ``name`` acting as ``role``."""
         found = self._clients.get((name, role))
         if found is None:
-            token = mint(name, [role], TTL_S, self._key)
-            found = self._clients[name, role] = StudClient(self._endpoints, token)
+            found = self._clients[name, role] = StudClient(self._endpoints, Badge(name, role, self._key))
         return found
 
     def player(self, name: str) -> StudClient:

@@ -24,6 +24,7 @@ CHANNEL_OPTIONS = [
     # Notices a dead connection within 40 s. The services allow a ping every 10 s.
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.http2.ping_timeout_ms", 10_000),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.max_pings_without_data", 0),
     # Retries are ours: gRPC would repeat calls that have no request id.

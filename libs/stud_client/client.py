@@ -22,7 +22,8 @@ Stub = TypeVar("Stub")
 
 
 class StudClient:
-    """Calls the services as the subject of `token`, which may be a function that returns a fresh one.
+    """Calls the services as the subject of `token`, which may be a function that returns a fresh one: it is asked
+    before every call and every stream, and a stream that ends since its token ran out is opened again with the next.
 
     `tables`, `dealer`, `rules` and `wallet` are the generated stubs; `await client.tables.GetTable(request)` adds the
     token, a request id where the field is empty, and a deadline, and repeats the call up to three times with the same
@@ -107,8 +108,8 @@ class StudClient:
         """Returns a session at a table, to be entered with `async with`. Without `after_version` it begins with a full
         view, else with the update after that version; `head_hash` is the hash of that version.
         """
-        return TableSession(self.tables, table, after_version, head_hash, give_up_s=self._give_up_s)
+        return TableSession(self.tables, table, after_version, head_hash, give_up_s=self._give_up_s, token=self._token)
 
     def watch(self, table: str, after_version: int | None = None, head_hash: bytes = b"") -> Watching:
         """Returns a table's updates for a spectator; as `play`, without commands."""
-        return Watching(self.tables, table, after_version, head_hash, give_up_s=self._give_up_s)
+        return Watching(self.tables, table, after_version, head_hash, give_up_s=self._give_up_s, token=self._token)

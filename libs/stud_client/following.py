@@ -1,7 +1,8 @@
 """Following a table: its updates one after the other, over as many streams as it takes.
 
 A stream that breaks is opened again with the version and head hash of the last update that came, so nothing is missed
-and nothing comes twice. Whoever follows sees a broken stream only if it cannot be mended within `give_up_s`.
+and nothing comes twice. Whoever follows sees a broken stream only if it cannot be mended within `give_up_s`. A
+stream ends with its token; it is opened again when the client was given a function that has another one by then.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import random
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Self
 
@@ -17,11 +19,14 @@ import grpc
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud.table.v1.table_service_pb2_grpc import TableServiceStub
-from stud_client.errors import from_rpc
+from stud_client.errors import OPERATORS_NEEDED, from_rpc
 
 GIVE_UP_S = 60.0
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 1.0
+REFUSED_WITHIN_S = 5.0
+"""A token that ran out after so long had been accepted."""
+
 MAX_WAITING = 1_000
 """Updates that wait for whoever follows. Each has the whole table in it, so beyond that the oldest are dropped."""
 
@@ -42,7 +47,14 @@ class Following(ABC):
     """`async with` opens it, `async for` gives the updates, leaving the block ends the call at the server too."""
 
     def __init__(
-        self, tables: TableServiceStub, table: str, after_version: int | None, head_hash: bytes, *, give_up_s: float
+        self,
+        tables: TableServiceStub,
+        table: str,
+        after_version: int | None,
+        head_hash: bytes,
+        *,
+        give_up_s: float,
+        token: Callable[[], str],
     ) -> None:
         self.table = table
         self.last: pb.TableUpdate | None = None
@@ -55,6 +67,7 @@ class Following(ABC):
         self._version = after_version
         self._head_hash = head_hash
         self._give_up_s = give_up_s
+        self._token = token
         self._waiting: deque[pb.TableUpdate] = deque()
         self._news = asyncio.Event()
         self._ended = False
@@ -126,16 +139,18 @@ class Following(ABC):
         loop = asyncio.get_running_loop()
         good_at, pause_s = loop.time(), FIRST_PAUSE_S
         while True:
-            self._progress = False
+            self._progress, token, opened_at = False, self._token(), loop.time()
             try:
                 await self._converse()
                 return
             except grpc.aio.AioRpcError as broken:
                 error = from_rpc(broken)
-            at_once = error.reason == "RESUME_FROM_VERSION"
-            if not at_once and (error.code not in BROKEN or error.reason == "LOG_BEHIND"):
+            renewed = error.reason == "TOKEN_EXPIRED" and self._token() != token
+            at_once = renewed or error.reason == "RESUME_FROM_VERSION"
+            if not at_once and (error.code not in BROKEN or error.reason in OPERATORS_NEEDED):
                 raise error
-            if self._progress:
+            stood_s = loop.time() - opened_at  # at a quiet table a good stream brings nothing for long
+            if self._progress or stood_s > (REFUSED_WITHIN_S if renewed else self._give_up_s):
                 good_at, pause_s = loop.time(), FIRST_PAUSE_S
             elif loop.time() - good_at > self._give_up_s:
                 raise error

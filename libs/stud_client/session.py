@@ -29,9 +29,16 @@ class TableSession(Following):
     """
 
     def __init__(
-        self, tables: TableServiceStub, table: str, after_version: int | None, head_hash: bytes, *, give_up_s: float
+        self,
+        tables: TableServiceStub,
+        table: str,
+        after_version: int | None,
+        head_hash: bytes,
+        *,
+        give_up_s: float,
+        token: Callable[[], str],
     ) -> None:
-        super().__init__(tables, table, after_version, head_hash, give_up_s=give_up_s)
+        super().__init__(tables, table, after_version, head_hash, give_up_s=give_up_s, token=token)
         self._unanswered: dict[str, tuple[pb.PlayRequest, asyncio.Future[pb.CommandResult]]] = {}
         self._outbox: deque[pb.PlayRequest] = deque()
         self._mail = asyncio.Event()

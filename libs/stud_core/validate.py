@@ -74,8 +74,8 @@ def _ruleset_faults(ruleset: Ruleset, *, test: bool) -> Iterator[tuple[str, str]
         value = getattr(ruleset, field)
         top = ALL_BPS if field == "rake_bps" and test else most
         if isinstance(value, str):
-            if not least <= len(value) <= top:
-                yield field, f"has {least} to {top} characters"
+            if not least <= len(value) <= top or not value.isprintable():
+                yield field, f"has {least} to {top} printable characters"
         elif isinstance(value, BuyInLimit):
             if not _is_limit(value, least, top):
                 yield field, f"is an amount or a number of small bets, {least}..{top}"
@@ -94,8 +94,8 @@ def _table_faults(config: TableConfig, *, test: bool) -> Iterator[tuple[str, str
     ruleset = config.ruleset
     if not _ID.fullmatch(config.table_id):
         yield "table_id", "has 1 to 64 letters, digits, dots, dashes or underscores"
-    if len(config.name) > 100:
-        yield "name", "has at most 100 characters"
+    if len(config.name) > 100 or not config.name.isprintable():
+        yield "name", "has at most 100 printable characters"
     if not _CURRENCY.fullmatch(config.currency):
         yield "currency", "has three capital letters"
     if not 2 <= config.small_bet <= MAX_AMOUNT:

@@ -5,6 +5,7 @@ verified.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import random
 from collections.abc import Awaitable, Callable
@@ -44,7 +45,7 @@ class Availability:
             logger.warning("the event log is away: %s", why)
             self._up.clear()
         if self._probing is None or self._probing.done():
-            self._probing = asyncio.get_running_loop().create_task(self._probe())
+            self._probing = asyncio.get_running_loop().create_task(self._probe(), context=contextvars.Context())
 
     async def _probe(self) -> None:
         pause_s = FIRST_PAUSE_S

@@ -9,6 +9,7 @@ of servers: `send` does the writing.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import random
 from collections import deque
@@ -121,7 +122,7 @@ class GroupCommit:
             streams = {write.append.stream for write in batch}
             self._busy |= streams
             self._first_attempts += 1
-            task = asyncio.get_running_loop().create_task(self._settle(batch))
+            task = asyncio.get_running_loop().create_task(self._settle(batch), context=contextvars.Context())
             self._tasks.add(task)
             task.add_done_callback(lambda done: self._finished(done, batch, streams))
 

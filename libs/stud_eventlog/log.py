@@ -61,8 +61,8 @@ class EventLog(Protocol):
         """Returns the commits with versions above `after`, in order, unchecked."""
 
     def read_all(self, stream: str, after: int = 0) -> AsyncIterator[StoredCommit]:
-        """Yields every commit above `after`; raises ChainBroken at the first that is not the successor of the one
-        before.
+        """Yields every commit above `after`; raises ChainBroken for a log that was emptied, and at the first commit
+        that is not the successor of the one before.
         """
 
     # Feeds

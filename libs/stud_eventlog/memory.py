@@ -253,7 +253,7 @@ class MemoryEventLog:
         return [commit for commit, _ in await self._rows(stream, after, limit)]
 
     def read_all(self, stream: str, after: int = 0) -> AsyncIterator[StoredCommit]:
-        return verified(stream, after, self._rows)
+        return verified(stream, after, self._rows, self.head)
 
     # Feeds
 

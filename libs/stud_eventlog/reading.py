@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from stud_eventlog.entries import Row
-from stud_eventlog.types import NO_HASH, ChainBroken, StoredCommit
+from stud_eventlog.types import NO_HASH, ChainBroken, Head, StoredCommit
 
 PAGE = 500
 """Commits per read: about a megabyte, far below what a socket timeout allows."""
 
 ReadRows = Callable[[str, int, int], Awaitable[list[Row]]]
+ReadHead = Callable[[str], Awaitable[Head]]
 
 
-async def verified(stream: str, after: int, rows: ReadRows) -> AsyncIterator[StoredCommit]:
-    """Yields the commits above `after`; raises ChainBroken at the first that does not follow from the one before."""
+async def verified(stream: str, after: int, rows: ReadRows, head: ReadHead) -> AsyncIterator[StoredCommit]:
+    """Yields the commits above `after`; raises ChainBroken at the first that does not follow from the one before, and
+    for a log that was emptied.
+    """
     version, hash_before = after, NO_HASH if after == 0 else None
     if after > 0:
         before = await rows(stream, after - 1, 1)
@@ -26,6 +29,8 @@ async def verified(stream: str, after: int, rows: ReadRows) -> AsyncIterator[Sto
             check_link(version, hash_before, commit, stored_hash)
             hash_before = stored_hash
             yield commit
+    if version == 0:
+        await head(stream)  # a server remembers that there were commits once, and then their hash is missing
 
 
 def check_link(version: int, hash_before: bytes | None, commit: StoredCommit, stored_hash: bytes) -> None:

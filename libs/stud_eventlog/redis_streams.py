@@ -258,7 +258,7 @@ class RedisEventLog:
         return [commit for commit, _ in await self._backend.rows(stream, after, limit)]
 
     def read_all(self, stream: str, after: int = 0) -> AsyncIterator[StoredCommit]:
-        return verified(stream, after, self._backend.rows)
+        return verified(stream, after, self._backend.rows, self._backend.head)
 
     # Feeds
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from stud_service.refusals import Refused
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The token's subject and its roles (`tokens.ROLES`)."""
+    """The token's subject, its roles (`tokens.ROLES`), and when it expires, seconds since the epoch."""
 
     account: str
     roles: frozenset[str]
+    until_s: float = field(default=math.inf, compare=False)
 
 
 _caller: ContextVar[Caller] = ContextVar("caller")

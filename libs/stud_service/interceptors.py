@@ -2,9 +2,10 @@
 
 A call is a chain of layers, each a function around the next; `Interceptor` puts them together once per method:
 
-    errors       refusal -> status + ErrorInfo; anything else -> INTERNAL, an incident id and no text
+    errors       refusal -> status + ErrorInfo; a client that vanished -> cancelled; anything else -> INTERNAL, an
+                 incident id and no text
     context      method, and what the request names, for the lines that are logged meanwhile
-    auth         token -> caller                          not for health and reflection
+    auth         token -> caller; a stream ends with it   not for health and reflection
     gate         UNAVAILABLE while starting, stopping, or without the log              "
     deadline     for a unary call that brings none                                     "
     decoding     bytes -> request, so that malformed bytes are refused like anything else
@@ -26,9 +27,9 @@ import structlog
 from google.protobuf.message import DecodeError
 from structlog.contextvars import bind_contextvars
 
-from stud_service.identity import set_caller
+from stud_service.identity import caller, set_caller
 from stud_service.refusals import DETAILS_KEY, MAX_TEXT, Refused
-from stud_service.tokens import Verifier
+from stud_service.tokens import Verifier, expired
 
 logger = structlog.get_logger(__name__)
 
@@ -79,7 +80,10 @@ class Interceptor(grpc.aio.ServerInterceptor):
         if not method.startswith(PUBLIC_SERVICES):
             if not handler.response_streaming:
                 layer = _deadline(self._call_timeout_s, layer)
-            layer = _auth(self._verifier, _gate(self._gate, layer))
+            layer = _gate(self._gate, layer)
+            if handler.response_streaming:
+                layer = _until_expiry(self._verifier, layer)
+            layer = _auth(self._verifier, layer)
         layer = _errors(_context(method, layer))
         # Serialising happens inside for single responses; written ones pass the serializer on their way out.
         if handler.response_streaming:
@@ -105,6 +109,11 @@ def _errors(inner: Layer) -> Layer:
         except Refused as why:
             refused = why
             logger.debug("refused", reason=refused.reason, text=refused.text)
+        except grpc.aio.InternalError as broken:
+            # gRPC could not write: the connection is gone, and it had no time to cancel the call. That is how viewers
+            # leave, no fault of anybody; there is nobody left to be told either.
+            logger.debug("client_gone", why=type(broken).__name__)
+            raise asyncio.CancelledError from None
         except Exception as fault:  # noqa: BLE001  (the last line of defence: nothing of it may reach the client)
             refused = _incident(fault)
         # The only place that aborts. A cancelled call is no error and passes through.
@@ -137,6 +146,43 @@ def _auth(verifier: Verifier, inner: Layer) -> Layer:
         return await inner(request, context)
 
     return auth
+
+
+def _until_expiry(verifier: Verifier, inner: Layer) -> Layer:
+    """A call that stays open is good for as long as its token: what arrives after that is never handed on, and at that
+    moment the stream ends.
+    """
+
+    async def until_expiry(request: Any, context: Context) -> Any:
+        who = caller()
+        if hasattr(request, "__aiter__"):
+            request = WhileValid(request, lambda: verifier.check_unexpired(who))
+        timeout = asyncio.timeout(verifier.left_s(who))
+        try:
+            async with timeout:
+                return await inner(request, context)
+        except TimeoutError:
+            if not timeout.expired():
+                raise
+            raise expired() from None
+
+    return until_expiry
+
+
+class WhileValid:
+    """The requests of a stream until its token expires, by the clock: the timer that ends the stream may be late."""
+
+    def __init__(self, data: AsyncIterator[bytes], check: Callable[[], None]) -> None:
+        self._data = data.__aiter__()
+        self._check = check
+
+    def __aiter__(self) -> WhileValid:
+        return self
+
+    async def __anext__(self) -> bytes:
+        request = await self._data.__anext__()
+        self._check()
+        return request
 
 
 def _token_in(context: Context) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import secrets
 import time
 from collections.abc import Callable, Coroutine
@@ -41,7 +42,9 @@ class Tasks:
         self.crashed = asyncio.Event()
 
     def spawn(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
-        task = asyncio.get_running_loop().create_task(coro, name=name)
+        # In a context of its own: what is bound for the call that happens to start it (account, request, method, the
+        # caller himself) is over long before the task is.
+        task = asyncio.get_running_loop().create_task(coro, name=name, context=contextvars.Context())
         self.running.add(task)
         task.add_done_callback(self._ended)
         return task

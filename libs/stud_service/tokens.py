@@ -5,6 +5,7 @@ The algorithm is pinned by the key at hand, never chosen by the token: EdDSA for
 
 from __future__ import annotations
 
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -107,22 +108,32 @@ class Verifier:
         self._issuer = issuer
         self._audience = audience
         self._clock_s = clock_s
-        self._known: OrderedDict[str, tuple[Caller, float]] = OrderedDict()
+        self._known: OrderedDict[str, Caller] = OrderedDict()
 
     def caller_of(self, token: str) -> Caller:
         """Raises Refused: TOKEN_EXPIRED, or UNAUTHENTICATED for everything else that is wrong with it."""
-        found = self._known.get(token)
-        if found is None:
-            found = self._known[token] = self._verify(token)
+        who = self._known.get(token)
+        if who is None:
+            who = self._known[token] = self._verify(token)
             if len(self._known) > CACHED:
                 self._known.popitem(last=False)
-        who, expires_s = found
-        if self._clock_s() >= expires_s:
+        try:
+            self.check_unexpired(who)
+        except Refused:
             del self._known[token]
-            raise Refused("TOKEN_EXPIRED", "the token has expired: ask for a new one")
+            raise
         return who
 
-    def _verify(self, token: str) -> tuple[Caller, float]:
+    def check_unexpired(self, who: Caller) -> None:
+        """Raises Refused(TOKEN_EXPIRED) when his token has run out since he was let in."""
+        if self.left_s(who) <= 0:
+            raise expired()
+
+    def left_s(self, who: Caller) -> float:
+        """Returns for how many seconds his token is still good."""
+        return who.until_s - self._clock_s()
+
+    def _verify(self, token: str) -> Caller:
         if len(token) > MAX_TOKEN:
             raise Refused("UNAUTHENTICATED", f"the token has {len(token)} characters: want at most {MAX_TOKEN}")
         try:
@@ -136,10 +147,25 @@ class Verifier:
                 # future" comes from a clock that is ahead of ours, which harms nobody.
                 options={"require": ["exp", "sub", "iss", "aud"], "verify_exp": False, "verify_iat": False},
             )
-            expires_s = float(claims["exp"])
         except (jwt.PyJWTError, TypeError, ValueError, OverflowError):
             raise Refused("UNAUTHENTICATED", "the token does not verify") from None
-        return Caller(_subject(claims["sub"]), _roles(claims.get("roles", ()))), expires_s
+        return Caller(_subject(claims["sub"]), _roles(claims.get("roles", ())), _expiry(claims["exp"]))
+
+
+def expired() -> Refused:
+    return Refused("TOKEN_EXPIRED", "the token has expired: ask for a new one")
+
+
+def _expiry(value: object) -> float:
+    """Infinity, which JSON as Python reads it may hold, would be a token for ever."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        try:
+            seconds = float(value)
+        except OverflowError:
+            seconds = math.inf
+        if math.isfinite(seconds):
+            return seconds
+    raise Refused("UNAUTHENTICATED", "the token's exp must be a finite number of seconds since the epoch")
 
 
 def _subject(value: object) -> str:

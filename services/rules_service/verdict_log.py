@@ -9,6 +9,7 @@ asked anew.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Callable
 from typing import Any
 
@@ -59,7 +60,7 @@ class VerdictLog:
         wish = _Wish(table_id, make)
         self._wishes.append(wish)
         if self._writer is None or self._writer.done():
-            self._writer = asyncio.create_task(self._work(), name=f"write {self.stream}")
+            self._writer = asyncio.create_task(self._work(), name=f"write {self.stream}", context=contextvars.Context())
         return await asyncio.shield(wish.done)
 
     async def close(self) -> None:

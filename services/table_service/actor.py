@@ -13,24 +13,35 @@ from collections.abc import Callable
 
 import structlog
 
+from stud.table.v1 import table_service_pb2 as pb
 from stud_core import events as ev
-from stud_core.commands import Command, Context, PauseTable, RestartClocks, StartHand, Tick
+from stud_core.commands import Command, Context, PauseTable, RestartClocks, ResumeTable, StartHand, Tick
 from stud_core.gate import hand_gate
 from stud_core.rejection import Rejection
-from stud_core.state import Table
+from stud_core.state import Life, Table
 from stud_core.timers import next_deadline
 from stud_eventlog import keys
-from stud_eventlog.errors import LogBehind, LogUnavailable, NotInitialised, VersionConflict
+from stud_eventlog.errors import ChainBroken, LogBehind, LogUnavailable, NotInitialised, VersionConflict
 from stud_eventlog.types import Append, Head, LobbyRow
 from stud_service.kit import Kit
 from stud_service.refusals import Refused
+from stud_wire.codec import WireError
 from stud_wire.commits import Meta
 from table_service import updates, views
 from table_service.ahead import ChoicesAhead
-from table_service.clocks import LATE_MS, Timer, deadline_of, due_at, hand_deadline
+from table_service.clocks import (
+    DEALER_SILENT,
+    LATE_MS,
+    Timer,
+    deadline_of,
+    due_at,
+    hand_deadline,
+    silent_at,
+    waits_for_cards,
+)
 from table_service.commits import LOBBY, NotConserved, Prepared, prepare
 from table_service.hub import Hub
-from table_service.mail import Mail, Outcome, behind, new_future, stopping
+from table_service.mail import Mail, Outcome, behind, broken, new_future, stopping
 from table_service.rebuild import Rebuilt, rebuild
 from table_service.requests import RequestMemory, number_of
 from table_service.vault import Vault
@@ -65,12 +76,14 @@ class TableActor:
         self.vault = Vault(table_id, master)
         self.released: dict[int, str] = {}
         self.settled = asyncio.Event()
-        self.behind = False
+        self.halted: Refused | None = None
+        """Why nothing can be written here until operators have looked at the log."""
         self._config_part = b""
         self._feed = keys.table_feed(self.shard)
         self._mailbox: asyncio.Queue[Mail] = asyncio.Queue()
         self._may_start = may_start
         self._ended_at_ms = 0
+        self._asked_at_ms = 0
         self._lost_time = False
         self._rests_until_ms = 0
         self._stopping = False
@@ -97,7 +110,7 @@ class TableActor:
         """End every stream, finish what is queued, take nothing new: later commands are refused with STOPPING."""
         self._stopping = True
         self._timer.cancel()
-        self.hub.finish()
+        self.hub.finish(stopping())
         if self._worker is not None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(STOP_WITHIN_S):
@@ -158,8 +171,12 @@ class TableActor:
         except Refused as refused:
             mail.fail(refused)
         except LogBehind:
-            self.behind = True
+            self.halt(behind())
             mail.fail(behind())
+        except (ChainBroken, WireError) as fault:
+            log.critical("log_broken", table=self.table_id, version=self.head.version, problem=str(fault))
+            self.halt(broken())
+            mail.fail(broken())
         except (LogUnavailable, NotInitialised):
             self._rest()
             mail.fail(Refused("LOG_UNAVAILABLE", "the log cannot be written: try again with the same request_id"))
@@ -174,10 +191,24 @@ class TableActor:
         except Exception:
             self._rest()
             incident = self.kit.new_id().hex()
-            log.exception("command_failed", table=self.table_id, version=self.head.version, incident=incident)
+            log.exception(
+                "command_failed",
+                table=self.table_id,
+                version=self.head.version,
+                account=mail.actor,
+                request_id=mail.request_id,
+                incident=incident,
+            )
             mail.fail(Refused("INTERNAL", "something unexpected happened", incident=incident))
         else:
             mail.done(outcome)
+
+    def halt(self, why: Refused) -> None:
+        """Take no more decisions, and show everybody why the table stands."""
+        if self.halted is None:
+            self.halted = why
+            self._timer.cancel()
+            self.hub.reset(self.full_view)
 
     def _rest(self) -> None:
         """After a fault: nobody's clock runs for it, and what the table does by itself waits a little."""
@@ -185,8 +216,8 @@ class TableActor:
         self._rests_until_ms = self.kit.clock() + REST_MS
 
     async def _take(self, mail: Mail) -> Outcome:
-        if self.behind:
-            raise behind()
+        if self.halted is not None:
+            raise Refused(self.halted.reason, self.halted.text)
         for _ in range(MAX_CONFLICTS):
             if mail.request_id:
                 known = self.requests.find(mail.actor, mail.request_id, mail.digest)
@@ -271,7 +302,11 @@ class TableActor:
                 self.released[event.sitting_no] = event.reason
             elif isinstance(event, ev.HandEnded | ev.HandVoided):
                 self._ended_at_ms = meta.at_ms
+            elif isinstance(event, ev.DealRequested):
+                self._asked_at_ms = meta.at_ms
         self._act_ahead()
+        if self.table.paused == DEALER_SILENT and not waits_for_cards(self.table):
+            self.post(ResumeTable(""))
         self._tell_waiting()
 
     def _act_ahead(self) -> None:
@@ -297,12 +332,15 @@ class TableActor:
         self.released = rebuilt.released
         self.ahead.forget()
         self._ended_at_ms = rebuilt.ended_at_ms
+        self._asked_at_ms = self.kit.clock()
 
     # --------------------------------------------------------------- viewers
 
     def _publish(self, made: Prepared, head: Head, at_ms: int) -> None:
         part = updates.public_part(self.table, head, at_ms, made.message.events)
         self.hub.publish(head.version, head.hash, self.config_part() + part, self.private_part)
+        if self.table.life is Life.CLOSED:
+            self.hub.finish()
 
     def config_part(self) -> bytes:
         """Return the serialised configuration, made once."""
@@ -320,16 +358,24 @@ class TableActor:
 
     def full_view(self, account: str) -> bytes:
         """Return a full view as ``account`` may see it."""
-        return updates.full_view(self.table, self.head, self.kit.clock()) + self.private_part(account)
+        part = updates.full_view(self.table, self.head, self.kit.clock(), self.halted.reason if self.halted else "")
+        return part + self.private_part(account)
+
+    def summary(self) -> pb.TableSummary:
+        """Return the table's line in the lobby."""
+        line = views.summary(self.table)
+        if self.halted is not None:
+            line.paused = self.halted.reason
+        return line
 
     # ---------------------------------------------------------------- clocks
 
     def _plan(self) -> None:
         """Set the one timer: the next deadline, the next hand, or at once where a clock lost time."""
-        wake = due_at(self.table, self._ended_at_ms)
+        wake = due_at(self.table, self._ended_at_ms, self._asked_at_ms)
         if self._lost_time and hand_deadline(self.table) is not None:
             wake = 0
-        if wake is None or self.behind or self._stopping:
+        if wake is None or self.halted or self._stopping:
             self._timer.cancel()
         else:
             self._timer.set(max(wake, self._rests_until_ms))
@@ -337,12 +383,15 @@ class TableActor:
     def _wake(self) -> None:
         now = self.kit.clock()
         due, of_hand = next_deadline(self.table), hand_deadline(self.table)
+        silent = silent_at(self.table, self._asked_at_ms)
         if self._lost_time and of_hand is not None:
             self.post(RestartClocks("OUTAGE"))
         elif due is not None and due <= now:
             if of_hand is not None and now - of_hand > LATE_MS:
                 self.post(RestartClocks("LATE_TIMER"))
             self.post(Tick())  # after fresh clocks it takes what they do not concern: reservations
+        elif silent is not None and silent <= now:
+            self.post(PauseTable(DEALER_SILENT, ""))
         elif self.table.hand is None and not hand_gate(self.table):
             if self._may_start():
                 self.post(StartHand())

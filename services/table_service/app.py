@@ -10,7 +10,7 @@ import structlog
 
 from stud.table.v1 import table_service_pb2_grpc as rpc
 from stud_eventlog import keys
-from stud_eventlog.types import EventLogError, FeedEntry
+from stud_eventlog.types import EventLogError, FeedEntry, Head
 from stud_service.feeds import FeedReader, Poison
 from stud_service.keyring import KeyRing
 from stud_service.kit import Kit
@@ -22,7 +22,8 @@ from table_service.servicer import TableServicer
 
 RETRY = {"OUTCOME_UNKNOWN", "LOG_UNAVAILABLE", "STOPPING"}
 """Refusals that say nothing about the message: it is handed in again, never parked. A table that needs operators
-(LOG_BEHIND, a fault of ours) is not among them: its line is parked, since the other tables must not wait for it.
+(LOG_BEHIND, LOG_BROKEN, a fault of ours) is not among them: its line is parked, since the other tables must not wait
+for it.
 """
 
 log = structlog.get_logger()
@@ -35,6 +36,8 @@ class TableApp:
         self._kit = kit
         self.registry = Registry(kit, KeyRing.load(kit.keys_dir, "down").key("down"))
         self.streams = Streams(self.registry)
+        self._next_on_log_behind = kit.log.on_log_behind
+        kit.log.on_log_behind = self._log_behind
 
     async def start(self) -> None:
         """Load every table, then listen."""
@@ -53,7 +56,6 @@ class TableApp:
 
     async def stop(self) -> None:
         """End streams with STOPPING, finish what is queued."""
-        self.streams.stopping = True
         await self.registry.stop()
 
     async def handle(self, entries: Sequence[FeedEntry]) -> None:
@@ -63,6 +65,9 @@ class TableApp:
                 await self._record(entry, fact)
 
     async def _record(self, entry: FeedEntry, fact: inbound.Inbound) -> None:
+        """Record one fact. Where it is refused for good the line is parked and the table hears nothing more; it says
+        so instead of only waiting: it is paused for the same reason.
+        """
         command = inbound.command_for(fact)
         if command is None:
             return
@@ -74,7 +79,13 @@ class TableApp:
                 return
             if refused.reason in RETRY:
                 raise EventLogError(refused.reason) from None
+            self.registry.pause(fact.table_id, refused.reason)
             raise Poison(f"{type(fact.event).__name__} refused: {refused.reason}") from None
+
+    def _log_behind(self, stream: str, acknowledged: Head, found: Head) -> None:
+        self.registry.log_behind(stream)
+        if self._next_on_log_behind is not None:
+            self._next_on_log_behind(stream, acknowledged, found)
 
     async def _housekeeping(self) -> None:
         """Once a second: memory gate, tables whose log came back, closed tables nobody watches."""

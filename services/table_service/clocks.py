@@ -13,6 +13,22 @@ from stud_core.timers import next_deadline
 LATE_MS = 1000
 """A timer or an append that is later than this is our fault: the clock starts afresh (architecture 9)."""
 
+DEALER_SILENT = "DEALER_SILENT"
+"""Reason of a pause that says why a hand hangs; it ends by itself when the cards come or the hand is void."""
+
+DEALER_PATIENCE_MS = 30_000
+"""How long a deal may take before it is called silence: a dealer that is only started again is back sooner."""
+
+
+def waits_for_cards(table: Table) -> bool:
+    """Return whether the running hand has asked the dealer for cards that have not come."""
+    return table.hand is not None and table.hand.deal is not None
+
+
+def silent_at(table: Table, asked_at_ms: int) -> int | None:
+    """Return when the table is to say that its dealer is silent; None = no cards are missing, or it stands anyway."""
+    return asked_at_ms + DEALER_PATIENCE_MS if waits_for_cards(table) and not table.paused else None
+
 
 def deadline_of(table: Table, command: Command) -> int:
     """Return the deadline that judges a command, milliseconds since the epoch; 0 = none.
@@ -45,13 +61,14 @@ def hand_deadline(table: Table) -> int | None:
     return min(due, default=None)
 
 
-def due_at(table: Table, ended_at_ms: int) -> int | None:
-    """Return when the table has something to do by itself: a timeout, or the next hand; None = nothing."""
-    due = next_deadline(table)
+def due_at(table: Table, ended_at_ms: int, asked_at_ms: int) -> int | None:
+    """Return when the table has something to do by itself: a timeout, the next hand, a word about its dealer's silence;
+    None = nothing.
+    """
+    due = [at for at in (next_deadline(table), silent_at(table, asked_at_ms)) if at is not None]
     if table.hand is None and table.config is not None and not hand_gate(table):
-        start = ended_at_ms + table.config.hand_pause_ms
-        due = start if due is None else min(due, start)
-    return due
+        due.append(ended_at_ms + table.config.hand_pause_ms)
+    return min(due, default=None)
 
 
 class Timer:

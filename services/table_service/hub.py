@@ -34,7 +34,7 @@ class Kept(msgspec.Struct):
 
 class Viewer:
     """One stream. ``account`` decides which private part is appended; ``dropped`` means that nothing more is queued,
-    and ``why`` that it ends for another reason than that its viewer was too slow.
+    and ``why`` how it ends then: with a refusal, or well (None).
     """
 
     __slots__ = ("account", "dropped", "queue", "why")
@@ -50,13 +50,14 @@ class Viewer:
         if self.dropped:
             return
         if self.queue.qsize() >= self.queue.maxsize - 1:
-            self.dropped = True
-            self.queue.put_nowait(None)
+            self.finish(Refused("RESUME_FROM_VERSION", "you were too slow: subscribe again with after_version"))
             return
         self.queue.put_nowait(data)
 
     def finish(self, why: Refused | None = None) -> None:
-        """End the stream after what is queued (the service stops, the table is gone, its client sends nonsense)."""
+        """End the stream after what is queued: well (the table is closed), or with a refusal (the service stops, its
+        client is too slow or sends nonsense).
+        """
         if not self.dropped:
             self.dropped, self.why = True, why
             self.queue.put_nowait(None)
@@ -121,10 +122,10 @@ class Hub:
             return None
         return [update.public for update in kept[index + 1 :]]
 
-    def finish(self) -> None:
+    def finish(self, why: Refused | None = None) -> None:
         """End every stream."""
         for viewer in self._viewers:
-            viewer.finish()
+            viewer.finish(why)
 
 
 def _made(private: PrivatePart, account: str, version: int) -> bytes | None:

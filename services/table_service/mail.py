@@ -52,6 +52,11 @@ def behind() -> Refused:
     return Refused("LOG_BEHIND", "the log is older than what was acknowledged: operators are needed")
 
 
+def broken() -> Refused:
+    """Return the refusal of a table whose log cannot be trusted."""
+    return Refused("LOG_BROKEN", "the table's log cannot be trusted as it stands: operators are needed")
+
+
 def stopping() -> Refused:
     """Return the refusal of a table that takes nothing new."""
     return Refused("STOPPING", "the service is stopping: connect again")

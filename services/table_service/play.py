@@ -10,6 +10,7 @@ import grpc
 import structlog
 
 from stud.table.v1 import table_service_pb2 as pb
+from stud_core.state import Life
 from stud_service.refusals import Refused
 from table_service import handlers
 from table_service.actor import TableActor
@@ -21,14 +22,13 @@ log = structlog.get_logger()
 
 
 class Streams:
-    """Serves viewers. ``stopping`` ends every stream with STOPPING instead of a cut connection."""
+    """Serves viewers. A stream ends well after the last update of a table that closed, else with a refusal."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self.stopping = False
 
     async def watch(self, request: pb.WatchRequest, context: Context, account: str) -> None:
-        """Send updates until the client goes away."""
+        """Send updates until the client goes away or the table is closed."""
         actor = await self._registry.get(request.subscribe.table)
         viewer = self._join(actor, request.subscribe, account)
         try:
@@ -67,19 +67,15 @@ class Streams:
                 viewer.offer(public)
             viewer.offer(missing[-1] + actor.private_part(account))
         actor.hub.add(viewer)
+        if actor.table.life is Life.CLOSED:
+            viewer.finish()
         return viewer
 
     async def _send(self, viewer: Viewer, context: Context) -> None:
-        while True:
-            data = await viewer.queue.get()
-            if data is None:
-                break
+        while (data := await viewer.queue.get()) is not None:
             await context.write(data)
         if viewer.why is not None:
             raise viewer.why
-        if self.stopping:
-            raise Refused("STOPPING", "the service is stopping: connect again with after_version")
-        raise Refused("RESUME_FROM_VERSION", "you were too slow: subscribe again with after_version")
 
 
 async def _listen(actor: TableActor, viewer: Viewer, requests: Any, account: str) -> None:

@@ -7,6 +7,7 @@ import asyncio
 import structlog
 
 from stud.table.v1 import table_service_pb2 as pb
+from stud_core.commands import PauseTable
 from stud_core.state import Life
 from stud_eventlog import keys
 from stud_eventlog.errors import EventLogError, LogUnavailable, NotInitialised
@@ -14,8 +15,8 @@ from stud_service.kit import Kit
 from stud_service.patience import Backoff
 from stud_service.refusals import Refused
 from stud_wire.codec import WireError
-from table_service import views
 from table_service.actor import TableActor
+from table_service.mail import behind, broken
 
 MEMORY_LIMIT = 0.85
 """No hand is started above this share of the log's memory; running hands finish (architecture 3)."""
@@ -32,6 +33,7 @@ class Registry:
         self._master = master
         self._tables: dict[str, TableActor] = {}
         self._opening = asyncio.Lock()
+        self._broken: set[str] = set()
 
     def all(self) -> list[TableActor]:
         """Return every loaded table."""
@@ -46,11 +48,12 @@ class Registry:
         log.info("tables_loaded", tables=len(self._tables))
 
     async def _load_if_sound(self, table_id: str) -> None:
-        """Load a table; one whose log is broken must not keep the others from being served."""
+        """Load a table of the lobby; one whose log is broken, or gone, must not keep the others from being served."""
         backoff = Backoff()
         while True:
             try:
-                await self._load(table_id)
+                if await self._load(table_id) is None:
+                    self._note_broken(table_id, "the lobby has a row for it, but its log is empty")
             except Refused as refused:
                 if refused.reason == "LOG_UNAVAILABLE":
                     await backoff.wait(self.kit.log, refused, what=f"load table {table_id}")
@@ -65,16 +68,20 @@ class Registry:
         except (LogUnavailable, NotInitialised):
             raise Refused("LOG_UNAVAILABLE", "the log cannot be read: try again") from None
         except (EventLogError, WireError) as error:
-            incident = self.kit.new_id().hex()
-            log.exception("table_not_loaded", table=table_id, problem=type(error).__name__, incident=incident)
-            raise Refused(
-                "INTERNAL", "the table's log cannot be trusted: operators are needed", incident=incident
-            ) from None
+            self._note_broken(table_id, str(error))
+            raise broken() from None
         if actor.head.version == 0:
             return None
+        self._broken.discard(table_id)
         self._tables[table_id] = actor
         actor.start()
         return actor
+
+    def _note_broken(self, table_id: str, problem: str) -> None:
+        """Tell operators, once; callers are told at every call."""
+        if table_id not in self._broken:
+            log.critical("log_broken", table=table_id, problem=problem)
+        self._broken.add(table_id)
 
     def _may_start(self) -> bool:
         return self.memory_ok
@@ -91,7 +98,7 @@ class Registry:
         async with self._opening:
             loaded = self._tables.get(table_id) or await self._load(table_id)
         if loaded is None:
-            raise unknown(table_id)
+            raise broken() if table_id in self._broken else unknown(table_id)
         return loaded
 
     async def new(self, table_id: str) -> TableActor:
@@ -102,6 +109,8 @@ class Registry:
             raise Refused("INVALID_FIELD", str(error), field="table") from None
         async with self._opening:
             found = self._tables.get(table_id) or await self._load(table_id)
+            if found is None and table_id in self._broken:
+                raise broken()
             if found is None:
                 found = TableActor(self.kit, table_id, self._master, self._may_start)
                 found.start()
@@ -115,14 +124,30 @@ class Registry:
             await actor.stop()
 
     async def lobby(self) -> list[pb.TableSummary]:
-        """Return every table's line: live ones from memory, the others from the lobby rows."""
+        """Return every table's line: live ones from memory, the others from the lobby rows. Whoever lists tables to
+        choose one must see which of them cannot be played at: their rows were written when they could.
+        """
         lines: dict[str, pb.TableSummary] = {}
         for shard in range(keys.SHARDS):
             for table_id, row in (await self.kit.log.lobby(shard)).items():
                 lines[table_id] = pb.TableSummary.FromString(row)
+        for table_id in self._broken & lines.keys():
+            lines[table_id].paused = broken().reason
         for actor in self._tables.values():
-            lines[actor.table_id] = views.summary(actor.table)
+            lines[actor.table_id] = actor.summary()
         return [lines[table_id] for table_id in sorted(lines)]
+
+    def pause(self, table_id: str, reason: str) -> None:
+        """Have a table start no more hands, and show why; where it is paused already that reason stays."""
+        actor = self._tables.get(table_id)
+        if actor is not None:
+            actor.post(PauseTable(reason, ""))
+
+    def log_behind(self, stream: str) -> None:
+        """Halt the table whose log lost what it had acknowledged."""
+        for actor in self._tables.values():
+            if actor.stream == stream:
+                actor.halt(behind())
 
     async def stop(self) -> None:
         """Stop every table."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from stud.events.v1 import commit_pb2
 from stud.table.v1 import table_service_pb2 as pb
+from stud_core.gate import Wait
 from stud_core.state import Table
 from stud_eventlog.types import Head
 from table_service import views
@@ -57,9 +58,16 @@ def reset_part() -> bytes:
     return pb.PlayResponse(update=pb.TableUpdate(reset=True)).SerializeToString()
 
 
-def full_view(table: Table, head: Head, at_ms: int) -> bytes:
-    """Return a full view for somebody who has nothing yet."""
-    return config_part(table) + public_part(table, head, at_ms, ()) + reset_part()
+def halted_part(reason: str) -> bytes:
+    """Return the bytes that show a table as paused although its log does not say so."""
+    view = pb.TableView(paused=reason, waiting_for=Wait.PAUSED)
+    return pb.PlayResponse(update=pb.TableUpdate(view=view)).SerializeToString()
+
+
+def full_view(table: Table, head: Head, at_ms: int, halted: str = "") -> bytes:
+    """Return a full view for somebody who has nothing yet; ``halted`` is why nothing can be written to the log."""
+    full = config_part(table) + public_part(table, head, at_ms, ()) + reset_part()
+    return full + halted_part(halted) if halted else full
 
 
 def parse(data: bytes) -> pb.TableUpdate:

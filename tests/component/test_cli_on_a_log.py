@@ -257,6 +257,24 @@ def test_parked_messages_are_listed_and_discarded(url: str):
     assert asked("dead", "list")[0] == 0
 
 
+def test_only_the_message_that_holds_up_the_others_is_discarded(url: str):
+    assert asked("dead", "discard", "wallet", "t-9", "--first")[1]["discarded"] == 0
+
+    async def park_two(log: RedisEventLog) -> None:
+        await park(log)
+        shard = keys.shard_of("t-9")
+        stream, feed = keys.table_log(shard, "t-9"), keys.table_feed(shard)
+        head = await log.head(stream)
+        await log.append(Append(stream, 1, head.hash, b"another-commit--", b"body", (FeedItem(feed, b"message"),)))
+        _, entry = await log.read_feeds({feed: START}, 10, 1)
+        await log.park("wallet", shard, "t-9", entry, "behind a parked message")
+
+    on_log(url, park_two)
+    assert asked("dead", "discard", "wallet", "t-9", "--first")[1]["discarded"] == 1
+    left = asked("dead", "list")[1]["dead"]
+    assert [(letter["version"], letter["reason"]) for letter in left] == [(2, "behind a parked message")]
+
+
 def test_a_retry_is_left_for_the_service(url: str):
     on_log(url, park)
     assert asked("dead", "retry", "wallet", "t-9") == (0, {"service": "wallet", "table": "t-9", "retry": True})

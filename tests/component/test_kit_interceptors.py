@@ -1,8 +1,11 @@
 """What a call meets between the wire and its handler, over real connections."""
 
 import asyncio
+import importlib
+import time
 from collections.abc import AsyncIterator
 from typing import Any
+from unittest.mock import Mock
 
 import grpc
 import pytest
@@ -16,8 +19,13 @@ from stud.table.v1 import table_service_pb2_grpc as rpc
 from stud_core.events import Option, Size, Verb
 from stud_core.rejection import Reason, Rejection
 from stud_service.identity import caller, require
+from stud_service.interceptors import Interceptor
 from stud_service.refusals import DETAILS_KEY, Refused
-from tests.support.kit import House, logged, serving, token
+from stud_service.tokens import Verifier
+from tests.support.kit import KEY, House, logged, serving, token
+
+EXECUTE_BATCH = importlib.import_module("grpc._cython.cygrpc").ExecuteBatchError
+"""What a write to a broken connection raises; gRPC exports only its base."""
 
 
 class Tables(rpc.TableServiceServicer):
@@ -247,6 +255,61 @@ async def test_an_expired_token_says_so_on_streams_as_well(channel):
     assert (await refusal(get(channel, "t", metadata=bearer(ttl_s=-1))))[2].reason == "TOKEN_EXPIRED"
     call = rpc.TableServiceStub(channel).Watch(pb.WatchRequest(), metadata=bearer(ttl_s=-1))
     assert (await refusal(call.read()))[2].reason == "TOKEN_EXPIRED"
+
+
+async def test_a_stream_ends_when_its_token_does(channel, tables):
+    """A token of whole seconds that has less than one left."""
+    call: Any = rpc.TableServiceStub(channel).Watch(
+        pb.WatchRequest(subscribe=pb.Subscribe(table="open")), metadata=bearer(ttl_s=1)
+    )
+    assert [(await call.read()).update.version for _ in range(3)] == [1, 2, 3]
+    code, _, info = await refusal(call.read())
+    assert (code, info.reason) == ("UNAUTHENTICATED", "TOKEN_EXPIRED")
+    assert tables.cancelled.is_set()
+
+
+async def test_what_a_stream_brings_after_its_token_expired_is_never_handed_on(tables):
+    """By the clock alone: the timer that ends the stream is far from firing here."""
+    ahead_s = 0.0
+    async with (
+        serving(tables, clock_s=lambda: time.time() + ahead_s) as house,
+        grpc.aio.insecure_channel(house.address) as channel,
+    ):
+        call: Any = rpc.TableServiceStub(channel).Play(metadata=bearer(ttl_s=600))
+        await call.write(pb.PlayRequest(subscribe=pb.Subscribe(table="t")))
+        await call.write(pb.PlayRequest(act=pb.ActRequest(request_id="in time")))
+        assert (await call.read()).result.request_id == "in time"
+        ahead_s = 601
+        await call.write(pb.PlayRequest(act=pb.ActRequest(request_id="too late")))
+        assert (await refusal(call.read()))[2].reason == "TOKEN_EXPIRED"
+    assert [message.act.request_id for message in tables.seen] == ["", "in time"]
+
+
+@pytest.mark.parametrize("fault", [grpc.aio.InternalError("Failed execute_batch"), EXECUTE_BATCH("gone")])
+async def test_a_client_that_vanished_is_no_incident(fault):
+    """gRPC may find out by a write that fails, before it has cancelled the call."""
+
+    class Gone:
+        def invocation_metadata(self) -> Any:
+            return bearer()
+
+        async def write(self, message: Any) -> None:
+            raise fault
+
+        async def abort(self, *_: Any) -> None:
+            raise AssertionError("there is nobody to be told")
+
+    async def watch(request: Any, context: Any) -> None:
+        await context.write(b"update")
+
+    async def continuation(_: Any) -> Any:
+        return grpc.unary_stream_rpc_method_handler(watch)
+
+    interceptor = Interceptor(Verifier(KEY.public_key()), lambda: None, 5.0)
+    handler: Any = await interceptor.intercept_service(continuation, Mock(method="/stud.table.v1.TableService/Watch"))
+    with structlog.testing.capture_logs() as lines, pytest.raises(asyncio.CancelledError):
+        await handler.unary_stream(b"", Gone())
+    assert {line["log_level"] for line in lines} <= {"debug"}
 
 
 async def test_authentication_comes_before_decoding(channel):

@@ -253,13 +253,15 @@ async def test_a_table_whose_log_was_edited_is_refused_until_the_bytes_are_back(
             ):
                 with pytest.raises(StudError) as refused:
                     await call
-                assert refused.value.reason == "INTERNAL"
-                assert refused.value.metadata["incident"] in live.service_log("table")
+                assert refused.value.reason == "LOG_BROKEN"
+            lobby = (await live.people.operator.tables.ListTables(pb.ListTablesRequest())).tables
+            assert [line.paused for line in lobby if line.table == table.id] == ["LOG_BROKEN"]
+            assert "log_broken" in live.service_log("table")
             async with await Table.begin(live, "sound", 2) as other:  # the others are served
                 await other.play_hand(1)
                 await other.verified(1)
                 await other.end()
-        await live.stack.restart_service("table")
+        await table.follow_again()
         await player.turn(mine.turn_id)
         await table.play_hand(1)
         await table.verified(1)

@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -80,6 +81,7 @@ async def serving(
     *,
     address: str = "127.0.0.1:0",
     call_timeout_s: float = 5.0,
+    clock_s: Callable[[], float] = time.time,
     add: Callable[[Any, grpc.aio.Server], None] = rpc.add_TableServiceServicer_to_server,
 ) -> AsyncIterator[House]:
     house: House | None = None
@@ -87,7 +89,7 @@ async def serving(
     def gate() -> Refused | None:
         return house.closed if house else None
 
-    interceptor = Interceptor(Verifier(KEY.public_key()), gate, call_timeout_s)
+    interceptor = Interceptor(Verifier(KEY.public_key(), clock_s=clock_s), gate, call_timeout_s)
     server = grpc.aio.server(interceptors=[interceptor], options=SERVER_OPTIONS)
     add(servicer, server)
     port = server.add_insecure_port(address)

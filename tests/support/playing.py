@@ -168,6 +168,16 @@ class Table:
             lambda u: u.mine.sitting_no and u.view.seats[u.mine.seat - 1].status == pb.SEAT_STATUS_SEATED
         )
 
+    async def follow_again(self) -> None:
+        """Everybody opens a new stream, after an answer that ended the old one for good."""
+        for player in self.players.values():
+            await player.__aexit__()
+            player.session = player.playing = player.client.play(self.id)
+            await player.__aenter__()
+        await self.eye.__aexit__()
+        self.eye.session = self.live.people.operator.watch(self.id)
+        await self.eye.__aenter__()
+
     async def resume(self) -> None:
         await self.live.people.operator.tables.ResumeTable(pb.ResumeTableRequest(table=self.id))
 

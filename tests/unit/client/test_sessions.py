@@ -241,6 +241,34 @@ async def test_an_answer_is_not_taken_for_a_broken_stream(client, table, reason)
             await anext(updates)
 
 
+async def test_a_stream_whose_token_ran_out_goes_on_with_the_next_one(house: House, table):
+    tokens = [token(ttl_s=60 + number) for number in range(3)]
+    now = 0
+    async with StudClient(Endpoints(table=house.address), lambda: tokens[now], give_up_s=5) as client:
+        async with client.play("t") as session:
+            await versions(session, 1)
+            for now in (1, 2):  # noqa: B007  (read by the client)
+                await table.break_streams(Refused("TOKEN_EXPIRED", "ask for a new one"))
+                await session.sit_out()
+                await table.move()
+                await versions(session, 2)
+            assert session.resumed == 2
+            assert table.subscribed[-1].HasField("after_version")
+            await table.break_streams(Refused("TOKEN_EXPIRED", "ask for a new one"))  # and there is no other
+            with pytest.raises(StudError) as caught:
+                await anext(session)
+        assert caught.value.reason == "TOKEN_EXPIRED"
+
+
+async def test_what_grpc_itself_refuses_is_an_answer_too(house: House):
+    """A message above the server's limit never reaches our code, so that no ErrorInfo can be added."""
+    async with StudClient(Endpoints(table=house.address), token()) as client:
+        async with client.watch("t" * 100_000) as updates:
+            with pytest.raises(StudError) as caught:
+                await anext(updates)
+        assert (caught.value.reason, caught.value.passing) == ("RESOURCE_EXHAUSTED", False)
+
+
 async def test_it_gives_up_in_the_end():
     nowhere = Endpoints(table=f"127.0.0.1:{free_port()}")
     async with StudClient(nowhere, token(), give_up_s=0.2) as client, client.watch("t") as updates:

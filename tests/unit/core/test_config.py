@@ -128,6 +128,10 @@ def test_a_limit_is_one_of_two(knob: str, limit: BuyInLimit):
         ("table_id", "a b"),
         ("table_id", "{x}"),
         ("name", "n" * 101),
+        ("name", "\x1b]0;owned\x07"),
+        ("name", "nul\x00"),
+        ("name", "two\nlines"),
+        ("name", "\u202egnp.evil"),
         ("currency", "eur"),
         ("small_bet", 1),
         ("big_bet", 499),
@@ -184,3 +188,9 @@ def test_all_problems_are_told_the_rulesets_first():
 def test_a_limit_is_an_amount_or_small_bets():
     assert BuyInLimit(amount=7).resolve(500) == 7
     assert BuyInLimit(small_bets=10).resolve(500) == 5_000
+
+
+def test_a_name_is_printable():
+    for name in ("\x1b[2Jplaynow", "a\x00b", "two\nlines"):
+        assert opened("name", name) is not None
+    assert opened("name", "Séven card") is None

@@ -72,6 +72,24 @@ async def test_a_kit_needs_little(kit: Kit):
     assert kit.clock() > 1_700_000_000_000
 
 
+async def test_a_task_of_the_service_knows_nothing_of_the_call_that_started_it(kit: Kit):
+    told: list[object] = []
+
+    async def work() -> None:
+        told.append(structlog.contextvars.get_contextvars())
+        with pytest.raises(Refused):
+            caller()
+
+    async def call() -> None:
+        set_caller(Caller("olga", frozenset({"operator"})))
+        with structlog.contextvars.bound_contextvars(account="olga", method="/CreateTable", request_id="r-1"):
+            await kit.spawn(work(), "table t-1")
+
+    await asyncio.create_task(call())
+    assert told == [{}]
+    assert kit.tasks.fault is None
+
+
 async def test_a_crash_is_noted_once_and_other_ends_are_none(kit: Kit):
     async def crash(text: str) -> None:
         raise RuntimeError(text)

@@ -1,5 +1,6 @@
 """Only a token that verifies names a caller."""
 
+import math
 import time
 from pathlib import Path
 
@@ -83,6 +84,17 @@ def test_the_algorithm_is_the_key_s_not_the_token_s(verifier: Verifier):
     assert reason(verifier, jwt.encode(claims(), public, algorithm="HS256")) == "UNAUTHENTICATED"
     assert reason(verifier, jwt.encode(claims(), "", algorithm="none")) == "UNAUTHENTICATED"
     assert reason(verifier, mint("alice", ["player"], 60, Ed25519PrivateKey.generate())) == "UNAUTHENTICATED"
+
+
+@pytest.mark.parametrize("exp", [math.inf, -math.inf, math.nan, True, "9999999999", 10**400, None, [9999999999]])
+def test_a_token_ends_at_a_finite_number_of_seconds(verifier: Verifier, exp: object):
+    token = _encode(claims(exp=exp))
+    assert reason(verifier, token) == "UNAUTHENTICATED"
+    assert reason(verifier, token) == "UNAUTHENTICATED"
+
+
+def test_a_fraction_of_a_second_counts(verifier: Verifier):
+    assert verifier.caller_of(_encode(claims(exp=time.time() + 60.5))).account == "alice"
 
 
 def test_expiry_is_judged_at_every_use():

@@ -66,7 +66,8 @@ def test_a_slow_viewer_is_dropped_and_the_others_are_not():
     assert not quick.dropped
     assert slow.dropped
     assert taken(slow) == [public(1), public(2), public(3), None]  # what he has, then the end
-    assert slow.why is None
+    assert slow.why is not None
+    assert slow.why.reason == "RESUME_FROM_VERSION"
 
 
 def test_a_dropped_viewer_takes_no_room():
@@ -93,6 +94,7 @@ def test_finishing_ends_every_stream_after_what_is_queued():
     hub.finish()
     fill(hub, 2)
     assert taken(viewer) == [public(1), None]
+    assert viewer.why is None  # a good end; with a refusal it says why
 
 
 def test_who_comes_back_gets_what_he_missed():

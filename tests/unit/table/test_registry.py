@@ -172,12 +172,42 @@ async def test_a_table_whose_log_was_edited_is_not_served_and_the_others_are(tmp
         system.store.data.logs[stream][0] = replace(commit, body=edited), stored
         with capture_logs() as lines:
             await system.start("table")
-            refused = await refusal(system.call("GetTable", pb.GetTableRequest(table="t-1"), "ada"))
-            again = await refusal(system.call("CreateTable", create("t-1", request_id="2"), "olga", "operator"))
-        assert (refused.reason, again.reason) == ("INTERNAL", "INTERNAL")
-        assert refused.metadata["incident"] in {line.get("incident") for line in lines}
+            for method, request, role in (
+                ("GetTable", pb.GetTableRequest(), "player"),
+                ("LeaveSeat", pb.LeaveSeatRequest(request_id="1"), "player"),
+                ("CloseTable", pb.CloseTableRequest(request_id="1"), "operator"),
+                ("CreateTable", create("t-1", request_id="2"), "operator"),
+            ):
+                request.table = "t-1"
+                refused = await refusal(system.call(method, request, "olga", role))
+                assert (method, refused.reason, refused.code.name) == (method, "LOG_BROKEN", "DATA_LOSS")
+        told = [line for line in lines if line["event"] == "log_broken"]
+        assert [(line["log_level"], line["table"]) for line in told] == [("critical", "t-1")]  # once, not at each call
+        listed = (await system.call("ListTables", pb.ListTablesRequest(), "ada")).tables
+        assert [(line.table, line.paused) for line in listed] == [("t-1", "LOG_BROKEN"), ("t-2", "")]
+        system.store.data.logs[stream][0] = commit, stored  # operators put it back
+        await system.call("GetTable", pb.GetTableRequest(table="t-1"), "ada")
+        assert {line.paused for line in await system.tables.registry.lobby()} == {""}
         await sound.begin_seats(3)
         await sound.play(1)
+
+
+@simulated
+async def test_a_table_whose_log_is_gone_is_not_taken_for_one_that_never_was(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        game = Game(system)
+        await game.open()
+        stream = game.actor.stream
+        await system.crash("table")
+        del system.store.data.logs[stream]
+        with capture_logs() as lines:
+            await system.start("table")
+        assert [line["table"] for line in lines if line["event"] == "log_broken"] == ["t-1"]
+        assert (await refusal(system.actor("t-1"))).reason == "LOG_BROKEN"
+        again = await refusal(system.call("CreateTable", create("t-1"), "olga", "operator"))
+        assert again.reason == "LOG_BROKEN"
+        assert [line.paused for line in await system.tables.registry.lobby()] == ["LOG_BROKEN"]
+        assert (await refusal(system.actor("t-2"))).reason == "UNKNOWN_TABLE"
 
 
 @simulated

@@ -268,3 +268,26 @@ async def test_when_the_service_stops_every_stream_says_so(tmp_path):
         for stream in streams:
             assert (await stream.end()).reason == "STOPPING"
         await game.system.start("table")
+
+
+@simulated
+async def test_when_the_table_is_closed_every_stream_gets_the_last_update_and_ends_well(tmp_path):
+    async with started(tmp_path) as game:
+        streams = [Stream(game, "ada"), Stream(game, "eve", watch=True)]
+        await game.close()
+        registry = game.system.tables.registry
+        for stream in streams:
+            await asyncio.wait_for(stream.task, 30)  # no refusal
+            last = None
+            while not stream.answers.empty():
+                last = await stream.update()
+            assert last is not None
+            assert last.view.life == pb.TABLE_LIFE_CLOSED
+        await asyncio.sleep(2)
+        assert registry.all() == []
+        for watch in (True, False):  # who comes later
+            late = Stream(game, "eve", watch=watch)
+            assert (await late.update()).view.life == pb.TABLE_LIFE_CLOSED
+            await asyncio.wait_for(late.task, 30)
+        await asyncio.sleep(2)
+        assert registry.all() == []

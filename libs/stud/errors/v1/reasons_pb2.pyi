@@ -54,6 +54,10 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     """The caller's deadline passed before an answer was ready. DEADLINE_EXCEEDED."""
     REASON_RESUME_FROM_VERSION: _Reason.ValueType  # 14
     """This viewer was too slow; subscribe again with after_version. RESOURCE_EXHAUSTED."""
+    REASON_LOG_BROKEN: _Reason.ValueType  # 15
+    """The table's log cannot be trusted as it stands (a byte was changed, a commit is missing, a newer build wrote it);
+    operators are needed. DATA_LOSS.
+    """
     REASON_UNKNOWN_TABLE: _Reason.ValueType  # 20
     """There is no such table. NOT_FOUND."""
     REASON_TABLE_NOT_OPEN: _Reason.ValueType  # 21
@@ -206,6 +210,10 @@ REASON_CALL_DEADLINE: Reason.ValueType  # 13
 """The caller's deadline passed before an answer was ready. DEADLINE_EXCEEDED."""
 REASON_RESUME_FROM_VERSION: Reason.ValueType  # 14
 """This viewer was too slow; subscribe again with after_version. RESOURCE_EXHAUSTED."""
+REASON_LOG_BROKEN: Reason.ValueType  # 15
+"""The table's log cannot be trusted as it stands (a byte was changed, a commit is missing, a newer build wrote it);
+operators are needed. DATA_LOSS.
+"""
 REASON_UNKNOWN_TABLE: Reason.ValueType  # 20
 """There is no such table. NOT_FOUND."""
 REASON_TABLE_NOT_OPEN: Reason.ValueType  # 21

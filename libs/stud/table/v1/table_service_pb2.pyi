@@ -324,7 +324,9 @@ class TableView(_message.Message):
     life: Global___TableLife.ValueType
     """Life."""
     paused: _builtins.str
-    """Why the table is paused; empty = it is not."""
+    """Why the table is paused; empty = it is not. LOG_BEHIND and LOG_BROKEN: nothing can be written until operators have
+    looked at the log; DEALER_SILENT: a hand waits for its cards (ends by itself when they come).
+    """
     waiting_for: _builtins.str
     """Why no hand runs or starts; empty = one runs or is about to start."""
     hand_no: _builtins.int

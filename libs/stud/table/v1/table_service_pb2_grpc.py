@@ -252,7 +252,8 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Watch(self, request, context):
-        """Watches a table as a spectator, or as a player with his own cards. Any role.
+        """Watches a table as a spectator, or as a player with his own cards. Any role. Like Play it ends well after the last
+        update of a table that is closed, and with TOKEN_EXPIRED when the caller's token runs out.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

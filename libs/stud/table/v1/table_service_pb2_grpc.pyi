@@ -60,7 +60,9 @@ class TableServiceStub:
     each command. The normal way to play.
     """
     Watch: _aio.UnaryStreamMultiCallable[_table_service_pb2.WatchRequest, _table_service_pb2.WatchResponse]
-    """Watches a table as a spectator, or as a player with his own cards. Any role."""
+    """Watches a table as a spectator, or as a player with his own cards. Any role. Like Play it ends well after the last
+    update of a table that is closed, and with TOKEN_EXPIRED when the caller's token runs out.
+    """
     CreateTable: _aio.UnaryUnaryMultiCallable[_table_service_pb2.CreateTableRequest, _table_service_pb2.CreateTableResponse]
     """Opens a table. Operators. TABLE_EXISTS, INVALID_RULESET, INVALID_TABLE, UNKNOWN_RULESET, UNKNOWN_CURRENCY,
     INVALID_FIELD.
@@ -208,7 +210,9 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.WatchRequest,
         context: _aio.ServicerContext[_table_service_pb2.WatchRequest, _abc.AsyncIterator[_table_service_pb2.WatchResponse]],
     ) -> _abc.AsyncIterator[_table_service_pb2.WatchResponse]:
-        """Watches a table as a spectator, or as a player with his own cards. Any role."""
+        """Watches a table as a spectator, or as a player with his own cards. Any role. Like Play it ends well after the last
+        update of a table that is closed, and with TOKEN_EXPIRED when the caller's token runs out.
+        """
 
     @_abc_1.abstractmethod
     def CreateTable(

@@ -1,0 +1,24 @@
+"""Whom the tools act for."""
+
+import time
+
+import pytest
+
+from stud_cli.people import RENEW_S, Badge
+from stud_service.identity import Caller
+from stud_service.tokens import Verifier
+from tests.support.kit import KEY
+
+
+def test_a_badge_is_renewed_long_before_it_runs_out(monkeypatch: pytest.MonkeyPatch):
+    now, real = 0.0, time.time()
+    monkeypatch.setattr(time, "monotonic", lambda: 1_000.0 + now)
+    monkeypatch.setattr(time, "time", lambda: real + now)
+    badge, verifier = Badge("olga", "operator", KEY), Verifier(KEY.public_key(), clock_s=lambda: real + now)
+    first = badge()
+    assert verifier.caller_of(first) == Caller("olga", frozenset({"operator"}))
+    now = RENEW_S - 1
+    assert badge() == first
+    now = RENEW_S + 1
+    assert badge() != first
+    assert verifier.left_s(verifier.caller_of(badge())) > RENEW_S
