@@ -78,7 +78,7 @@ class Boards:
         """Boards that put the recorded player first, which may take several cards at once: a straight, trips."""
         first = facts.first
         own = [(seat, at) for seat, at in hidden if seat == first and at <= facts.street - 3]
-        if first is None or facts.street == 3 or len(own) < 2:
+        if first not in facts.dealt or facts.street == 3 or len(own) < 2:
             return []
         common = [self.community] if facts.common and self.community is not None else []
         most = max(
@@ -144,8 +144,8 @@ class Boards:
         if self.comes_out(facts):
             return 0
         boards = {seat: filled(self.up[seat][: facts.street - 2]) for seat in facts.dealt}
-        if facts.first is None:
-            return 1
+        if facts.first not in boards:
+            return 1  # nobody acted, or somebody who had folded
         if facts.street == 3:
             return 1 + sum(board < boards[facts.first] for board in boards.values())
         common = [self.community] if facts.common and self.community is not None else []

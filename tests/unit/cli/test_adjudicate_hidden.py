@@ -17,6 +17,7 @@ from stud_core.cards import parse_cards
 from stud_core.events import Option, Verb
 from stud_core.ranks import rank_best
 from stud_core.ruleset import OddUnits
+from tests.unit.cli.recorder import hide, random_hand
 
 Hand = dict[str, Any]
 
@@ -189,6 +190,22 @@ def test_no_door_fits_and_only_the_money_is_checked():
     wrong["events"][-1]["player"] = "P1"
     wrong["events"][-1]["amount"] = 119
     assert "no result of the showdown pays" in verdict(wrong).why
+
+
+def test_a_street_begun_by_who_has_folded_is_a_mismatch():
+    """Boards are hidden, and no drawing of them can make it right."""
+    spoiled = 0
+    for number in range(60):
+        rng = Random(number)
+        hand = hide(random_hand(number, rng), rng, doors=True)
+        for at, event in enumerate(hand["events"]):
+            folded = [e["player"] for e in hand["events"][:at] if e["type"] == "fold"]
+            if folded and event["type"] == "check" and hand["events"][at - 1]["type"] == "street":
+                hand["events"][at] = event | {"player": folded[0]}
+                assert not verdict(hand).matched, number
+                spoiled += 1
+                break
+    assert spoiled
 
 
 def test_a_known_board_decides_who_acts():
