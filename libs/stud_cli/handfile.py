@@ -1,28 +1,33 @@
 """Recorded hands: one JSON object a line, as in ``tests/golden/hands``.
 
-Reads and checks files; what it accepts makes sense as a hand of seven-card stud, so that nothing behind it has to
-ask again. It must not know how a hand is played or judged. Money is integer minor units, seats are the source's own
-numbers, ``"??"`` is a card that was never revealed.
+Reads files and checks the format of each line. Whether what a hand says agrees with itself is asked later
+(``handfaults``); how a hand is played or judged is not known here. Money is integer minor units, seats are the
+source's own numbers, ``"??"`` is a card that was never revealed.
 """
 
 from __future__ import annotations
 
+import sys
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
 from stud_core.cards import parse_card
+from stud_core.ledger.commands import MAX_AMOUNT
 
+STDIN: Final = Path("-")
 HIDDEN: Final = "??"
 MAX_PLAYERS: Final = 8
 
 
 class BadHandError(ValueError):
-    """A hand that cannot be read; the text says what is wrong and what would be right."""
+    """A line that is no hand in the format; the text says what is wrong and what would be right."""
 
 
 class Seat(msgspec.Struct, frozen=True):
@@ -40,28 +45,33 @@ class _Event(msgspec.Struct, frozen=True, tag_field="type"):
 class Ante(_Event, frozen=True, tag="ante"):
     player: str
     amount: int
-    all_in: bool = False
+    all_in: bool
 
 
 class Deal(_Event, frozen=True, tag="deal"):
-    """Third street of one player: two cards down, one up; what a source leaves out is hidden."""
+    """Third street of one player: two cards down, one up."""
 
     player: str
-    down: tuple[str, ...] = (HIDDEN, HIDDEN)
-    up: tuple[str, ...] = (HIDDEN,)
+    down: tuple[str, ...]
+    up: tuple[str, ...]
+
+
+class BringIn(_Event, frozen=True, tag="bring_in", kw_only=True):
+    """The first chips of the street, so that ``to`` says nothing new and may be left out."""
+
+    player: str
+    amount: int
+    to: int | None = None
+    all_in: bool
 
 
 class _Action(_Event, frozen=True):
-    """``amount`` is put in by this action; ``to`` is the player's total on the street after it, if stated."""
+    """``amount`` is put in by this action; ``to`` is the player's total on the street after it."""
 
     player: str
-    amount: int = 0
-    to: int | None = None
-    all_in: bool = False
-
-
-class BringIn(_Action, frozen=True, tag="bring_in"):
-    pass
+    amount: int
+    to: int
+    all_in: bool
 
 
 class Complete(_Action, frozen=True, tag="complete"):
@@ -92,8 +102,8 @@ class Street(_Event, frozen=True, tag="street"):
     """Cards of fourth to seventh street by player; ``community`` instead when one card served all."""
 
     street: int
-    cards: dict[str, tuple[str, ...]] = {}
-    community: tuple[str, ...] | str | None = None
+    cards: dict[str, tuple[str, ...]]
+    community: tuple[str, ...] | str | None
 
 
 class Uncalled(_Event, frozen=True, tag="uncalled"):
@@ -102,10 +112,10 @@ class Uncalled(_Event, frozen=True, tag="uncalled"):
 
 
 class Show(_Event, frozen=True, tag="show"):
-    """All the player's cards, or only his best five."""
+    """All the player's cards, or only some of them, mostly his best five."""
 
     player: str
-    cards: tuple[str, ...] = ()
+    cards: tuple[str, ...]
 
 
 class Muck(_Event, frozen=True, tag="muck"):
@@ -123,28 +133,30 @@ Event = Ante | Deal | Action | Street | Uncalled | Show | Muck | Award
 
 
 class RecordedHand(msgspec.Struct, frozen=True, kw_only=True):
-    """One hand. Fields that nothing depends on (``button``, ``notes`` …) are not read."""
+    """One hand. Fields that nothing depends on (``source``, ``site``, ``button``, ``notes``) are not read."""
 
     id: str
+    kind: Literal["cash", "tournament"]
+    unit: Literal["cent", "chip"]
     small_bet: int
     big_bet: int
-    ante: int = 0
-    bring_in: int | None = None
+    ante: int
+    bring_in: int | None
     seats: tuple[Seat, ...]
     events: tuple[Event, ...]
-    rake: int = 0
+    pot_total: int
+    rake: int
 
 
 class BadLine(msgspec.Struct, frozen=True):
-    """A line that is no hand: ``line`` counts from 1; 0 means the file itself could not be read."""
+    """A line that is no hand: ``line`` counts from 1; 0 means the file itself could not be read, or holds none."""
 
     file: str
     line: int
     why: str
 
     def __str__(self) -> str:
-        where = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{where}: {self.why}"
+        return f"{self.file}:{self.line}: {self.why}" if self.line else self.why
 
 
 def verb_of(action: Action) -> str:
@@ -152,20 +164,46 @@ def verb_of(action: Action) -> str:
     return str(type(action).__struct_config__.tag)
 
 
-def read_hands(path: Path) -> Iterator[tuple[int, RecordedHand | BadLine]]:
-    """Yield line number (from 1) and hand of a file in order; a line that is none comes as :class:`BadLine`."""
+def read_hands(path: Path, name: str = "") -> Iterator[RecordedHand | BadLine]:
+    """Yield the hands of a file in order; what is none comes as :class:`BadLine`. One line is held at a time.
+
+    ``-`` is standard input; ``name`` is what to call the file, if not by its path.
+    """
+    name = name or str(path)
+    empty = True
     try:
-        lines = path.read_bytes().removeprefix(BOM_UTF8).split(b"\n")
+        with nullcontext(sys.stdin.buffer) if path == STDIN else path.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                text = line.removeprefix(BOM_UTF8) if number == 1 else line
+                if text.strip():
+                    empty = False
+                    yield _read_line(text, name, number)
     except OSError as error:
-        yield 0, BadLine(str(path), 0, f"cannot be read ({error.strerror}): wanted a file with one hand a line")
-        return
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
+        yield BadLine(name, 0, f"{name}: cannot be read ({error.strerror}): wanted a file with one hand a line")
+    else:
+        if empty:
+            yield BadLine(name, 0, f"no hands in {name}")
+
+
+def count_hands(paths: Iterable[Path]) -> int | None:
+    """How many lines will be read, as far as files tell it beforehand; None with standard input."""
+    total = 0
+    for path in paths:
+        if path == STDIN or path.is_fifo():
+            return None
         try:
-            yield number, parse_hand(line)
-        except BadHandError as error:
-            yield number, BadLine(str(path), number, str(error))
+            with path.open("rb") as lines:
+                total += sum(not line.isspace() for line in lines)
+        except OSError:
+            continue  # told when it is read
+    return total
+
+
+def _read_line(line: bytes, file: str, number: int) -> RecordedHand | BadLine:
+    try:
+        return parse_hand(line)
+    except BadHandError as error:
+        return BadLine(file, number, str(error))
 
 
 def parse_hand(line: bytes | str) -> RecordedHand:
@@ -194,24 +232,27 @@ def common_card(street: Street) -> str | None:
     return street.community[0] if street.community else None
 
 
-# --- what a hand must be ------------------------------------------------------
+# --- what a line must be ------------------------------------------------------
 
 
 def _problems(hand: RecordedHand) -> Iterator[str]:
     """Everything that is wrong, not only the first thing."""
-    yield from _seat_problems(hand)
-    yield from _card_problems(hand)
-    yield from _course_problems(hand)
+    yield from _header_problems(hand)
+    yield from _money_problems(hand)
+    for event in hand.events:
+        yield from _event_problems(event)
 
 
-def _seat_problems(hand: RecordedHand) -> Iterator[str]:
+def _header_problems(hand: RecordedHand) -> Iterator[str]:
     if not 2 <= len(hand.seats) <= MAX_PLAYERS:
         yield f"{len(hand.seats)} seats, wanted 2 to {MAX_PLAYERS} (only players dealt in)"
     for name, values in (("seat", [s.seat for s in hand.seats]), ("player", [s.player for s in hand.seats])):
         yield from (f"{name} {value} is there twice" for value, n in Counter(values).items() if n > 1)
+    if any(one.seat > other.seat for one, other in pairwise(hand.seats)):
+        yield "the seats are not in seat order"
     yield from (f"{s.player} has a stack of {s.stack}, wanted more than 0" for s in hand.seats if s.stack <= 0)
-    if not 0 < hand.small_bet <= hand.big_bet:
-        yield f"bets {hand.small_bet}/{hand.big_bet}, wanted 0 < small_bet <= big_bet"
+    if not 2 <= hand.small_bet <= hand.big_bet:
+        yield f"bets {hand.small_bet}/{hand.big_bet}, wanted 2 <= small_bet <= big_bet (a bring-in is smaller)"
     if hand.ante < 0 or hand.rake < 0:
         yield "ante and rake must not be negative"
     if hand.bring_in is not None and not 0 < hand.bring_in < hand.small_bet:
@@ -220,27 +261,49 @@ def _seat_problems(hand: RecordedHand) -> Iterator[str]:
     for event in hand.events:
         names = event.cards if isinstance(event, Street) else (event.player,)
         yield from (f"{name!r} acts but has no seat" for name in names if name not in players)
-        if not isinstance(event, Deal | Street | Show | Muck) and event.amount < 0:
-            yield f"{event.player} has an amount of {event.amount}, wanted 0 or more"
 
 
-def _card_problems(hand: RecordedHand) -> Iterator[str]:
-    """Cards that do not exist, or are dealt twice; what is shown was dealt before and repeats it."""
-    dealt: Counter[str] = Counter()
+def _money_problems(hand: RecordedHand) -> Iterator[str]:
+    """Amounts that are none, or that no ledger books at once."""
+    amounts = [("small_bet", hand.small_bet), ("big_bet", hand.big_bet), ("ante", hand.ante), ("rake", hand.rake)]
+    amounts += [("pot_total", hand.pot_total)]
+    amounts += [(f"the stack of {seat.player}", seat.stack) for seat in hand.seats]
     for event in hand.events:
-        for card in _cards_of(event):
-            if not known(card):
-                continue
-            try:
-                parse_card(card)
-            except ValueError as error:
-                yield f"{error}, or {HIDDEN!r} if hidden"
-            if not isinstance(event, Show):
-                dealt[card] += 1
-    yield from (f"the card {card} is dealt {n} times" for card, n in dealt.items() if n > 1)
+        if not isinstance(event, Deal | Street | Show | Muck):
+            amounts.append((f"an amount of {event.player}", event.amount))
+            if event.amount < 0:
+                yield f"{event.player} has an amount of {event.amount}, wanted 0 or more"
+    yield from (
+        f"{name} is {amount}, more than {MAX_AMOUNT} is not booked" for name, amount in amounts if amount > MAX_AMOUNT
+    )
 
 
-def _cards_of(event: Event) -> tuple[str, ...]:
+def _event_problems(event: Event) -> Iterator[str]:
+    """Cards that do not exist, and too many or too few in one place."""
+    for card in cards_of(event):
+        try:
+            _ = parse_card(card) if known(card) else None
+        except ValueError as error:
+            yield f"{error}, or {HIDDEN!r} if hidden"
+    if isinstance(event, Deal) and (len(event.down), len(event.up)) != (2, 1):
+        yield f"{event.player} is dealt {len(event.down)} down and {len(event.up)} up, wanted 2 and 1 ('??' if hidden)"
+    elif isinstance(event, Street):
+        if not 4 <= event.street <= 7:
+            yield f"street {event.street}, wanted 4 to 7"
+        for player, cards in event.cards.items():
+            if len(cards) != 1:
+                yield f"street {event.street} has {len(cards)} cards for {player}, wanted one"
+        if event.community is not None:
+            if event.street != 7:
+                yield f"street {event.street} has a community card, only street 7 can"
+            if event.cards:
+                yield "the river has a community card and cards of players too"
+            if isinstance(event.community, tuple) and len(event.community) != 1:
+                yield f"{len(event.community)} community cards, wanted one or null"
+
+
+def cards_of(event: Event) -> tuple[str, ...]:
+    """Every card that an event names, hidden ones too."""
     match event:
         case Deal():
             return (*event.down, *event.up)
@@ -252,30 +315,3 @@ def _cards_of(event: Event) -> tuple[str, ...]:
             return event.cards
         case _:
             return ()
-
-
-def _course_problems(hand: RecordedHand) -> Iterator[str]:
-    """Deals and streets: each once, in order, to players who are still in."""
-    deals = Counter(e.player for e in hand.events if isinstance(e, Deal))
-    yield from (f"{player} is dealt in {n} times" for player, n in deals.items() if n > 1)
-    folded: set[str] = set()
-    street = 3
-    for event in hand.events:
-        if isinstance(event, Deal) and (len(event.down) > 2 or len(event.up) > 1):
-            dealt = f"{len(event.down)} down and {len(event.up)} up"
-            yield f"{event.player} is dealt {dealt}, wanted 2 and 1 ('??' if hidden)"
-        elif isinstance(event, Fold):
-            folded.add(event.player)
-        elif isinstance(event, Street):
-            if event.street != street + 1 or event.street > 7:
-                yield f"street {event.street} follows street {street}, wanted {min(street + 1, 7)}"
-            street = event.street
-            for player, cards in event.cards.items():
-                if player in folded:
-                    yield f"street {street} has a card for {player}, who has folded"
-                if len(cards) > 1:
-                    yield f"street {street} has {len(cards)} cards for {player}, wanted one"
-            if common_card(event) and street != 7:
-                yield f"street {street} has a community card, only street 7 can"
-    if not any(isinstance(e, Award) for e in hand.events):
-        yield "nobody is paid, wanted at least one award"

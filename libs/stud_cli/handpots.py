@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from stud_cli.handscript import Course, Move, StreetFacts
+from stud_cli.handcourse import Course, Move, StreetFacts
 from stud_core.pots import Pot, allot_rake, build_pots, called_money, split, uncalled
 from stud_core.ruleset import Ruleset, TableConfig
 
@@ -30,7 +30,8 @@ def net_pots(course: Course, rules: Ruleset) -> tuple[int, ...]:
 def results(course: Course, rules: Ruleset) -> list[Winners]:
     """Every result of the showdown that pays what was paid, apart from who gets the odd units of a split.
 
-    A hand that was mucked does not compete with one that was shown.
+    A hand that was mucked does not compete with one that was shown. A pot that the rake took whole pays nobody: its
+    winners are left empty, since nothing tells who they were.
     """
     pots = pots_of(course)
     nets = net_pots(course, rules)
@@ -40,10 +41,14 @@ def results(course: Course, rules: Ruleset) -> list[Winners]:
             if _pays(winners, nets, course):
                 yield winners
             return
+        if not nets[position]:
+            yield from extend((*winners, frozenset()), position + 1)
+            return
         eligible = frozenset(pots[position].eligible)
         # Who wins a pot wins every smaller one he is in with the same hand.
         inherited = next((won & eligible for won in reversed(winners) if won & eligible), None)
-        for chosen in _subsets(_competing(course, eligible)) if inherited is None else [inherited]:
+        competing = _competing(course, eligible, nets[position])
+        for chosen in _subsets(competing) if inherited is None else [inherited]:
             yield from extend((*winners, chosen), position + 1)
 
     return list(extend((), 0))
@@ -59,16 +64,20 @@ def shares(course: Course, rules: Ruleset, winners: Winners, hands: dict[int, li
     total: dict[int, int] = {}
     high = {seat: max(hands.get(seat, [0])) for seat in course.live}
     for net, won in zip(net_pots(course, rules), winners, strict=True):
+        if not won:
+            continue
         parts = split(net, sorted(won), course.streets[0].dealt, rules.odd_units, high)
         for seat, amount in parts.items():
             total[seat] = total.get(seat, 0) + amount
     return {seat: amount for seat, amount in total.items() if amount}
 
 
-def _competing(course: Course, eligible: frozenset[int]) -> frozenset[int]:
-    """Who of a pot can be its winner: he was paid something, and did not muck before a shown hand."""
-    paid = eligible & course.expected.awards.keys()
-    return paid - course.mucked if eligible & course.shows else paid
+def _competing(course: Course, eligible: frozenset[int], net: int) -> frozenset[int]:
+    """Who of a pot can be its winner: he was paid something (unless there are too few units for all), and did not
+    muck before a shown hand.
+    """
+    able = eligible if net < len(eligible) else eligible & course.expected.awards.keys()
+    return able - course.mucked if eligible & course.shows else able
 
 
 def _subsets(seats: frozenset[int]) -> Iterator[frozenset[int]]:
@@ -102,8 +111,9 @@ def arithmetic(course: Course, config: TableConfig) -> list[str]:
     for seat, stack in course.stacks.items():
         ante = min(config.ante, stack)
         left[seat] = stack - ante
-        if course.expected.antes.get(seat, ante) != ante:
-            faults.append(f"{names[seat]} posted {course.expected.antes[seat]}, wanted {ante}")
+        posted = course.expected.antes.get(seat, 0)
+        if posted != ante:
+            faults.append(f"{names[seat]} posted an ante of {posted}, wanted {ante}")
     returned: dict[int, int] = {}
     for facts in course.streets:
         street = _Street(facts, left)

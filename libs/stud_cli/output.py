@@ -1,6 +1,6 @@
 """How commands speak: tables and text for people, one JSON object on the last line for scripts.
 
-Exit codes: 0 fine, 1 found something, 2 could not run.
+Exit codes: 0 fine, 1 found something, 2 could not run, 130 interrupted (as shells have it).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-FINE, FOUND, COULD_NOT_RUN = 0, 1, 2
+FINE, FOUND, COULD_NOT_RUN, INTERRUPTED = 0, 1, 2, 130
 
 console = Console(stderr=False, highlight=False)
 notes = Console(stderr=True, highlight=False)

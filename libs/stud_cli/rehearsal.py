@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -11,20 +12,45 @@ import msgspec
 from stud.common.v1 import card_pb2, seat_pb2
 from stud.dealer.v1 import dealer_service_pb2 as dealer
 from stud.table.v1 import table_service_pb2 as pb
-from stud_cli.handscript import Move, Outcome, Script, compare, literal_verb, matching_options
+from stud.wallet.v1 import wallet_service_pb2 as wallet
+from stud_cli.handcourse import Move, Outcome
+from stud_cli.handscript import CURRENCY, Script, compare, literal_verb, matching_options
 from stud_cli.people import People
 from stud_client import StudError
 from stud_core import events as ev
+from stud_core.ledger.commands import MAX_AMOUNT
 from stud_wire.codec import to_message
 from stud_wire.commits import read_event
 
 HAND = 1
 PLAYERS = tuple(f"rehearsal-{number}" for number in range(1, 9))
 TIMEOUT_S = 60.0
+LEAVE_S = 10.0
+LEAST = 4 * MAX_AMOUNT
+"""Below this an account gets more: as many hands as are played at once may sit down with the largest stack."""
+BANKROLL = 2 * LEAST
 
 
 class AbandonedError(Exception):
     """The hand cannot go on as recorded; the text says why. It is voided."""
+
+
+async def fund(people: People, stacks: dict[int, int]) -> None:
+    """Open the accounts of these seats and deposit what is missing to the bankroll."""
+    await asyncio.gather(*(_fund(people, PLAYERS[seat - 1]) for seat in stacks))
+
+
+async def _fund(people: People, account: str) -> None:
+    own = people.player(account).wallet
+    await own.OpenAccount(wallet.OpenAccountRequest(currency=CURRENCY))
+    found = await own.GetAccount(wallet.GetAccountRequest(currency=CURRENCY, account=account))
+    missing = BANKROLL - found.balance if found.balance < LEAST else 0
+    while missing:
+        amount = min(missing, MAX_AMOUNT)
+        await people.cashier.wallet.Deposit(
+            wallet.DepositRequest(currency=CURRENCY, account=account, amount=amount, reference="rehearsal")
+        )
+        missing -= amount
 
 
 class Record(msgspec.Struct):
@@ -65,6 +91,7 @@ class Rehearsal:
         self._table = table_id
         self._record = Record()
         self._problems: list[str] = []
+        self._open_table = False
 
     async def play(self) -> list[str]:
         """Return every difference between the recording and what was played; empty = a match."""
@@ -76,7 +103,19 @@ class Rehearsal:
             return [f"not finished after {TIMEOUT_S:.0f} s, {len(self._record.moves)} actions played"]
         except StudError as error:
             return [f"refused: {error.reason}: {error.text}"]
+        finally:
+            await self._leave()
         return self._problems
+
+    async def _leave(self) -> None:
+        """Void what still runs and close the table, whatever went wrong before."""
+        if not self._open_table:
+            return
+        with suppress(TimeoutError, StudError):
+            async with asyncio.timeout(LEAVE_S):
+                with suppress(StudError):
+                    await self._void()
+                await self._close()
 
     async def _open(self) -> None:
         config = self._script.config
@@ -84,7 +123,7 @@ class Rehearsal:
         await operator.tables.CreateTable(
             pb.CreateTableRequest(
                 table=self._table,
-                name=config.name[:64],
+                name=config.name,
                 currency=config.currency,
                 ruleset=to_message(config.ruleset),
                 small_bet=config.small_bet,
@@ -95,6 +134,7 @@ class Rehearsal:
                 stacked=True,
             )
         )
+        self._open_table = True
         await operator.tables.PauseTable(pb.PauseTableRequest(table=self._table, reason="seating the players"))
         cards = [card_pb2.Card.ValueType(card + 1) for card in self._script.deck]
         await operator.dealer.StackDeck(dealer.StackDeckRequest(table=self._table, hand_no=HAND, cards=cards))
@@ -181,3 +221,4 @@ class Rehearsal:
 
     async def _close(self) -> None:
         await self._people.operator.tables.CloseTable(pb.CloseTableRequest(table=self._table))
+        self._open_table = False

@@ -5,33 +5,34 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import os
+import shutil
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from random import Random
 from typing import Annotated
 
 import typer
-from rich.progress import Progress
+from rich.progress import MofNCompleteColumn, Progress
 
-from stud.wallet.v1 import wallet_service_pb2 as wallet
-from stud_cli.adjudicate import Report, Verdict, judge, show
-from stud_cli.handfile import BadHandError, BadLine, RecordedHand, read_hands
-from stud_cli.handscript import CURRENCY
+from stud.dealer.v1 import dealer_service_pb2 as dealer
+from stud_cli.handfile import STDIN, BadLine, RecordedHand, count_hands, read_hands
+from stud_cli.handreport import Report, show, so_far
+from stud_cli.judging import Verdict, judge
 from stud_cli.keyscmd import keys_dir
-from stud_cli.output import JsonFlag, console, could_not_run, notes
+from stud_cli.output import INTERRUPTED, JsonFlag, console, could_not_run, notes
 from stud_cli.people import People
-from stud_cli.rehearsal import PLAYERS, Rehearsal
+from stud_cli.rehearsal import Rehearsal, fund
 from stud_cli.stack import Stack, StackError
 from stud_client import StudError, load_endpoints
 
 AT_ONCE = 4
-BANKROLL = 10**15
 
 
 def rehearse(
-    files: Annotated[list[Path], typer.Argument(help="Recorded hands, one JSON object a line.")],
+    files: Annotated[list[Path], typer.Argument(help="Recorded hands, one JSON object a line; - is standard input.")],
     endpoints: Annotated[
         bool,
         typer.Option("--endpoints", help="Use the running system (XTS, stacked decks on) instead of a new one."),
@@ -41,69 +42,101 @@ def rehearse(
 ) -> None:
     """Play recorded hands through table, dealer, referee and wallet, and compare what comes out.
 
+    Exit code 0 = every hand matches, 1 = some do not, 2 = it could not run, or a file cannot be read or holds none.
+
     Example: stud rehearse tests/golden/hands/stars.jsonl --json
     """
     report = Report()
-    hands = list(readable(files, report))
     try:
-        report.verdicts += asyncio.run(_rehearse(hands, seed, running=endpoints, quiet=json_output))
+        with tempfile.TemporaryDirectory(prefix="stud-rehearse-") as directory:
+            sources = _sources(files, Path(directory))
+            run = _Run(sources, seed, report)
+            asyncio.run(run.play(None if endpoints else Path(directory), quiet=json_output))
     except (StackError, StudError) as error:
         could_not_run(str(error))
+    except KeyboardInterrupt:
+        notes.print(so_far(report))
+        raise typer.Exit(INTERRUPTED) from None
     show(report, notes if json_output else console)
     if json_output:
         print(report.to_json())
     raise typer.Exit(report.exit_code)
 
 
-def readable(files: list[Path], report: Report) -> Iterator[RecordedHand]:
-    """Yield every hand that can be read; lines that are none go into the report."""
+def _sources(files: list[Path], directory: Path) -> list[tuple[Path, str]]:
+    """Where to read, and what to call it: standard input is written down first, since nothing may block later."""
+    sources: list[tuple[Path, str]] = []
     for file in files:
-        for _, line in read_hands(file):
-            if isinstance(line, BadLine):
-                report.add_line(line)
+        path = file
+        if file == STDIN:
+            path = directory / "stdin.jsonl"
+            with path.open("ab") as copy:
+                shutil.copyfileobj(sys.stdin.buffer, copy)
+        sources.append((path, str(file)))
+    return sources
+
+
+class _Run:
+    """All hands, a few at once."""
+
+    def __init__(self, sources: list[tuple[Path, str]], seed: int, report: Report) -> None:
+        self._sources, self._seed, self._report = sources, seed, report
+        self._lines = enumerate(self._read(), 1)
+        self._name = os.urandom(3).hex()
+
+    async def play(self, directory: Path | None, *, quiet: bool) -> None:
+        """Use the running system, or one of its own in ``directory``."""
+        async with AsyncExitStack() as stack:
+            if directory is None:
+                people = People(dataclasses.asdict(load_endpoints()), keys_dir())
             else:
-                yield line
+                system = await stack.enter_async_context(Stack(directory, allow_stacked_decks=True))
+                people = People(system.endpoints, system.keys_dir)
+            stack.push_async_callback(people.close)
+            await decks_can_be_stacked(people)
+            with Progress(
+                *Progress.get_default_columns(), MofNCompleteColumn(), console=notes, disable=quiet, transient=True
+            ) as progress:
+                bar = progress.add_task("rehearsing", total=count_hands(path for path, _ in self._sources))
+                async with asyncio.TaskGroup() as hands:
+                    for _ in range(AT_ONCE):
+                        hands.create_task(self._work(people, lambda: progress.advance(bar)))
+
+    def _read(self) -> Iterator[RecordedHand | BadLine]:
+        for path, name in self._sources:
+            yield from read_hands(path, name)
+
+    async def _work(self, people: People, done: Callable[[], None]) -> None:
+        for place, line in self._lines:
+            if isinstance(line, BadLine):
+                self._report.add_line(place, line)
+            else:
+                table = f"rehearse-{self._name}-{place}"
+                self._report.add(place, await rehearse_one(people, line, table, self._seed))
+            done()
 
 
-async def _rehearse(hands: list[RecordedHand], seed: int, *, running: bool, quiet: bool) -> list[Verdict]:
-    async with AsyncExitStack() as stack:
-        if running:
-            found = dataclasses.asdict(load_endpoints())
-            people = People(found, keys_dir())
-        else:
-            directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stud-rehearse-")))
-            system = await stack.enter_async_context(Stack(directory, allow_stacked_decks=True))
-            people = People(system.endpoints, system.keys_dir)
-        stack.push_async_callback(people.close)
-        await _fund(people)
-        run = os.urandom(3).hex()
-        gate = asyncio.Semaphore(AT_ONCE)
-        with Progress(console=notes, disable=quiet, transient=True) as progress:
-            bar = progress.add_task("hands", total=len(hands))
+async def decks_can_be_stacked(people: People) -> None:
+    """Raise StudError where the system does not let operators stack decks: no hand could be played.
 
-            async def one(number: int, hand: RecordedHand) -> Verdict:
-                async with gate:
-                    verdict = await rehearse_one(people, hand, f"rehearse-{run}-{number}", seed)
-                progress.advance(bar)
-                return verdict
-
-            return list(await asyncio.gather(*(one(number, hand) for number, hand in enumerate(hands, 1))))
+    A deck of no cards is sent, which is refused either way; what for is the answer.
+    """
+    try:
+        await people.operator.dealer.StackDeck(dealer.StackDeckRequest(table="rehearse", hand_no=1))
+    except StudError as error:
+        if error.reason != "INVALID_DECK":
+            raise
 
 
 async def rehearse_one(people: People, hand: RecordedHand, table_id: str, seed: int) -> Verdict:
     """Play one hand; ``why: hidden`` where no hidden cards make it come out as recorded."""
-    try:
-        found = judge(hand, Random(f"{seed}:{hand.id}"))  # noqa: S311 - finds cards that fit, deals nothing
-    except BadHandError as error:
-        return Verdict(hand.id, f"malformed: {error}")
+    found = judge(hand, Random(f"{seed}:{hand.id}"))  # noqa: S311 - finds cards that fit, deals nothing
     if found.script is None or found.note:
-        return Verdict(hand.id, "hidden" if found.note else found.why)
-    return Verdict(hand.id, "; ".join(await Rehearsal(people, found.script, table_id).play()))
-
-
-async def _fund(people: People) -> None:
-    for account in PLAYERS:
-        await people.player(account).wallet.OpenAccount(wallet.OpenAccountRequest(currency=CURRENCY))
-        await people.cashier.wallet.Deposit(
-            wallet.DepositRequest(currency=CURRENCY, account=account, amount=BANKROLL, reference="rehearsal")
-        )
+        return Verdict(hand.id, found.why or "hidden")
+    try:
+        await fund(people, found.script.course.stacks)
+    except StudError as error:
+        return Verdict(hand.id, f"no chips: {error.reason}: {error.text}")
+    # What the record states and no play shows (a wrong pot_total) is told as adjudicate tells it.
+    problems = await Rehearsal(people, found.script, table_id).play()
+    return Verdict(hand.id, "; ".join(problems) or found.why)

@@ -6,6 +6,7 @@ cards, seats with gaps.
 
 from __future__ import annotations
 
+from itertools import combinations
 from random import Random
 from typing import Any
 
@@ -13,8 +14,9 @@ from stud_cli.handfile import HIDDEN
 from stud_cli.handscript import CURRENCY, recorded_rules
 from stud_core import commands as cmd
 from stud_core import events as ev
-from stud_core.cards import card_name
+from stud_core.cards import card_name, parse_cards
 from stud_core.decide import step
+from stud_core.ranks import rank_best
 from stud_core.rejection import Rejection
 from stud_core.ruleset import OddUnits, TableConfig
 from stud_core.state import Phase, Table
@@ -58,8 +60,12 @@ class Recorder:
         return {
             "id": hand_id, "source": "made up", "site": "core", "kind": "cash", "unit": "chip",
             "small_bet": 100, "big_bet": 200, "ante": 20, "bring_in": self.config.bring_in, "seats": seats,
-            "button": 1, "events": self._events(), "pot_total": 0, "rake": self._raked(), "notes": [],
+            "button": 1, "events": self._events(), "pot_total": self._pot(), "rake": self._raked(), "notes": [],
         }  # fmt: skip
+
+    def _pot(self) -> int:
+        paid = sum(e.amount for e in self.log if isinstance(e, ev.AntePosted | ev.ActionTaken))
+        return paid - sum(e.amount for e in self.log if isinstance(e, ev.UncalledReturned))
 
     def _raked(self) -> int:
         return sum(e.rake for e in self.log if isinstance(e, ev.PotAwarded))
@@ -151,7 +157,7 @@ def _of(kind: str, seat: int, **fields: object) -> dict[str, Any]:
     return {"type": kind, "player": f"P{seat}", **fields}
 
 
-def random_hand(number: int, rng: Random, *, tied: bool = False) -> dict[str, Any]:
+def random_hand(number: int, rng: Random, *, tied: bool = False, rake: int | None = None) -> dict[str, Any]:
     """A random hand of 2 to 8 players, some of them short; ``tied`` stacks the deck for a split pot."""
     players = rng.randint(2, 8)
     stacks = [rng.choice([5, 20, 30, 77, 130, 333, 2000, 2000, 5000, 5000]) for _ in range(players)]
@@ -159,7 +165,9 @@ def random_hand(number: int, rng: Random, *, tied: bool = False) -> dict[str, An
     rng.shuffle(deck)
     if tied:
         _stack_a_tie(deck, players, rng)
-    return Recorder(rng, stacks, deck, rng.choice(list(OddUnits)), rng.choice([0, 0, 7])).record(f"made-{number}")
+    return Recorder(
+        rng, stacks, deck, rng.choice(list(OddUnits)), rng.choice([0, 0, 7]) if rake is None else rake
+    ).record(f"made-{number}")
 
 
 def _stack_a_tie(deck: list[int], players: int, rng: Random) -> None:
@@ -201,3 +209,22 @@ def hide(hand: dict[str, Any], rng: Random, *, doors: bool) -> dict[str, Any]:
         elif kind not in {"show", "muck"} or (kind == "show" and keep_show and event["player"] in shown):
             events.append(event)
     return {**hand, "events": events}
+
+
+def five_shown(hand: dict[str, Any], rng: Random) -> dict[str, Any]:
+    """What a history has of which only shows are known: five cards of each, mostly the best ones, and up cards."""
+    hidden = hide(hand, rng, doors=False)
+    events = []
+    for event in hidden["events"]:
+        kind = event["type"]
+        if kind == "deal":
+            events.append({**event, "down": [HIDDEN, HIDDEN]})
+        elif kind == "street" and event["street"] == 7:
+            events.append({**event, "cards": {player: [HIDDEN] for player in event["cards"]}})
+        elif kind == "show" and len(event["cards"]) > 5:
+            best = min(combinations(event["cards"], 5), key=lambda cards: rank_best(parse_cards(" ".join(cards))))
+            any_five = rng.sample(event["cards"], 5)
+            events.append({**event, "cards": list(best) if rng.random() < 0.7 else any_five})
+        else:
+            events.append(event)
+    return {**hidden, "events": events}

@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 
-from stud_cli.adjudicate import Verdict, judge
-from stud_cli.handfile import BadHandError, parse_hand
-from stud_cli.handscript import Course, Move, course_of, describe, literal_verb, table_config
+from stud_cli.handcourse import ContradictionError, Course, Move, course_of
+from stud_cli.handfile import parse_hand
+from stud_cli.handscript import describe, literal_verb, table_config
 from stud_cli.hidden_cards import Cards, draw
+from stud_cli.judging import Verdict, judge
 from stud_core.cards import parse_cards
 from stud_core.events import Option, Verb
 from stud_core.ranks import rank_best
 from stud_core.ruleset import OddUnits
+from tests.unit.cli.recorder import hide, random_hand
 
 Hand = dict[str, Any]
 
@@ -41,13 +43,20 @@ def heads_up(
     events += [of("award", p, amount=amount) for p, amount in awards.items()]
     seats = [{"seat": 3, "player": "P1", "stack": 1000}, {"seat": 11, "player": "P2", "stack": 1000}]
     return {
-        "id": "made", "small_bet": 100, "big_bet": 200, "ante": 20, "bring_in": 40, "seats": seats, "events": events,
+        "id": "made", "kind": "cash", "unit": "chip", "pot_total": 120,
+        "small_bet": 100, "big_bet": 200, "ante": 20, "bring_in": 40, "seats": seats, "events": events,
         "rake": 0,
     }  # fmt: skip
 
 
+ACTS = {"bring_in", "complete", "call", "check", "fold"}
+
+
 def of(kind: str, player: str, **fields: object) -> dict[str, Any]:
-    return {"type": kind, "player": player, **fields}
+    told = {"type": kind, "player": player, **fields}
+    if kind in ACTS:
+        return {"amount": 0, "to": told.get("amount", 0), "all_in": False} | told
+    return {"all_in": False} | told if kind == "ante" else told
 
 
 def course(hand: Hand) -> Course:
@@ -117,10 +126,11 @@ def test_shown_cards_may_have_been_up():
 
 
 @pytest.mark.parametrize("text", ["Kd Qc Jh 2s Kh Ks 9d", "Kd Qc Jh 2s 7c 7d 7h 7s"])
-def test_a_show_of_cards_that_he_cannot_have_is_malformed(text: str):
+def test_a_show_of_cards_that_he_cannot_have_contradicts_the_record(text: str):
     hand = heads_up((LOW_UP, "?? ?? ??"), (HIGH_UP, "?? ?? ??"), shows={"P2": text}, awards={"P2": 120})
-    with pytest.raises(BadHandError, match="shows a card that"):
+    with pytest.raises(ContradictionError, match="P2 shows"):
         course(hand)
+    assert "P2 shows" in verdict(hand).why
 
 
 def test_known_hands_speak():
@@ -182,6 +192,22 @@ def test_no_door_fits_and_only_the_money_is_checked():
     assert "no result of the showdown pays" in verdict(wrong).why
 
 
+def test_a_street_begun_by_who_has_folded_is_a_mismatch():
+    """Boards are hidden, and no drawing of them can make it right."""
+    spoiled = 0
+    for number in range(60):
+        rng = Random(number)
+        hand = hide(random_hand(number, rng), rng, doors=True)
+        for at, event in enumerate(hand["events"]):
+            folded = [e["player"] for e in hand["events"][:at] if e["type"] == "fold"]
+            if folded and event["type"] == "check" and hand["events"][at - 1]["type"] == "street":
+                hand["events"][at] = event | {"player": folded[0]}
+                assert not verdict(hand).matched, number
+                spoiled += 1
+                break
+    assert spoiled
+
+
 def test_a_known_board_decides_who_acts():
     hand = heads_up((LOW_UP, "?? ?? ??"), (HIGH_UP, "?? ?? ??"), awards={"P2": 120}, actors="P1 P2")
     why = verdict(hand).why
@@ -195,8 +221,9 @@ def test_odd_units_go_where_some_published_reading_sends_them():
     for first, second in ((61, 60), (60, 61)):
         hand = heads_up(ones, others, awards={"P1": first, "P2": second})
         hand["events"][0]["amount"] = hand["events"][1]["amount"] = 20
-        hand["seats"].append({"seat": 4, "player": "P3", "stack": 1})
+        hand["seats"].insert(1, {"seat": 4, "player": "P3", "stack": 1})
         at = next(i for i, e in enumerate(hand["events"]) if e["type"] == "deal")
+        hand["pot_total"] = 121
         hand["events"].insert(at, of("deal", "P3", down=["??", "??"], up=["As"]))
         hand["events"].insert(0, of("ante", "P3", amount=1, all_in=True))
         for event in hand["events"]:
@@ -210,20 +237,9 @@ def test_odd_units_go_where_some_published_reading_sends_them():
     assert not verdict(heads_up(ones, others, awards={"P1": 62, "P2": 58})).matched
 
 
-def test_places_that_the_source_leaves_out_are_hidden():
-    hand = heads_up((LOW_UP, "?? ?? ??"), (HIGH_UP, "?? ?? ??"), awards={"P2": 120})
-    for event in hand["events"]:
-        if event["type"] == "deal":
-            event["down"] = []
-        elif event["type"] == "street" and event["street"] == 7:
-            event["cards"] = {}
-    assert course(hand).down == {1: (None, None, None), 2: (None, None, None)}
-    assert verdict(hand).matched
-
-
 def test_nobody_opened_for_less_and_the_bring_in_is_not_known():
     hand = heads_up((LOW_UP, "?? ?? ??"), (HIGH_UP, "?? ?? ??"), awards={"P2": 240})
-    hand["bring_in"] = None
+    hand |= {"bring_in": None, "pot_total": 240}
     for event in hand["events"]:
         if event["type"] == "bring_in":
             event.update(type="complete", amount=100, to=100)
@@ -240,15 +256,18 @@ def test_a_bring_in_that_is_only_in_the_events():
     assert verdict(hand).matched
 
 
-def test_streets_that_the_source_leaves_out_are_dealt_hidden():
-    """Both all-in from the ante; the record ends with the doors."""
+def test_a_record_that_leaves_out_streets_is_a_mismatch():
+    """Both all-in from the ante; the record ends with the doors, though five more cards of each came."""
     hand = heads_up((LOW_UP, "?? ?? ??"), (HIGH_UP, "?? ?? ??"), awards={"P2": 40})
-    for seat in hand["seats"]:
-        seat["stack"] = 20
-    kept = {"ante", "deal", "award"}
-    hand["events"] = [e for e in hand["events"] if e["type"] in kept]
-    found = verdict(hand)
-    assert (found.why, found.note) == ("", "")
+    hand["pot_total"] = 40
+    hand["seats"] = [seat | {"stack": 20} for seat in hand["seats"]]
+    played = {"ante", "deal", "street", "award"}
+    hand["events"] = [
+        e | ({"all_in": True} if e["type"] == "ante" else {}) for e in hand["events"] if e["type"] in played
+    ]
+    assert (verdict(hand).why, verdict(hand).note) == ("", "")
+    hand["events"] = [e for e in hand["events"] if e["type"] != "street"]
+    assert verdict(hand).why == "2 players are still in after street 3, wanted street 4"
 
 
 def test_a_record_that_stops_too_early_says_who_should_have_acted():

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from stud_cli.adjudicate import Verdict, judge
-from stud_cli.handfile import BadHandError, parse_hand
+from stud_cli.handcourse import course_of
+from stud_cli.handfile import parse_hand
 from stud_cli.handpots import arithmetic
-from stud_cli.handscript import course_of, table_config
+from stud_cli.handscript import table_config
+from stud_cli.judging import Verdict, judge
 from tests.unit.cli.recorder import hide, random_hand
 
 Hand = dict[str, Any]
@@ -27,14 +28,6 @@ def test_money_of_every_open_hand_adds_up_without_cards():
     for number in range(100):
         hand = parse_hand(json.dumps(random_hand(number, Random(number))))
         assert arithmetic(course_of(hand), table_config(hand)) == []
-
-
-def matches(hand: Hand) -> bool:
-    """Whether the hand can be read and comes out."""
-    try:
-        return verdict(hand).matched
-    except BadHandError:
-        return False
 
 
 # --- spoiled ------------------------------------------------------------------
@@ -133,5 +126,5 @@ def test_a_spoiled_hand_does_not_match(spoil: Callable[[Hand], bool], doors: boo
         if not spoil(hand):
             continue
         spoiled += 1
-        assert not matches(hand), hand["id"]
+        assert not verdict(hand).matched, hand["id"]
     assert spoiled

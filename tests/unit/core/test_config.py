@@ -158,6 +158,13 @@ def test_clocks_that_never_run_out_are_for_test_tables(knob: str):
     assert faults(table_config(ruleset, currency="XTS")) == set()
 
 
+def test_an_ante_above_the_small_bet_is_for_test_tables():
+    """No rule relates the two (W5 and W6 only say that lower limits have lower antes): recorded hands may have any."""
+    assert faults(table_config(PLAYNOW, ante=501)) == {(Reason.INVALID_TABLE, "ante")}
+    assert faults(table_config(PLAYNOW, ante=50_000, currency="XTS")) == set()
+    assert faults(table_config(PLAYNOW, ante=10**15 + 1, currency="XTS")) == {(Reason.INVALID_TABLE, "ante")}
+
+
 def test_a_rake_above_ten_percent_is_for_test_tables():
     ruleset = knobs(PLAYNOW, rake_bps=10_000, rake_cap=5)
     assert faults(table_config(ruleset)) == {(Reason.INVALID_RULESET, "rake_bps")}

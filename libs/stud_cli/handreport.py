@@ -1,0 +1,83 @@
+"""What a run over recorded hands found, for people and for scripts. Keeps only what did not come out."""
+
+from __future__ import annotations
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from stud_cli.handfile import BadLine
+from stud_cli.judging import Verdict
+
+
+class Report(msgspec.Struct):
+    """Counts, the verdicts that are worth telling by the hand's place in the run, and files that cannot be read.
+
+    A line that is no hand does not match; its ``hand_id`` says where it stands.
+    """
+
+    hands: int = 0
+    matched: int = 0
+    wrong: dict[int, Verdict] = msgspec.field(default_factory=dict)
+    noted: dict[int, Verdict] = msgspec.field(default_factory=dict)
+    unreadable: list[BadLine] = msgspec.field(default_factory=list)
+
+    @property
+    def mismatched(self) -> list[Verdict]:
+        """In the order of the files, whoever finished first."""
+        return [self.wrong[place] for place in sorted(self.wrong)]
+
+    @property
+    def exit_code(self) -> int:
+        """0 = all matched, 1 = some did not, 2 = a file could not be read, or there was no hand at all."""
+        if self.unreadable or not self.hands:
+            return 2
+        return 1 if self.wrong else 0
+
+    def add(self, place: int, verdict: Verdict) -> None:
+        """Count a verdict; its script is let go."""
+        told = msgspec.structs.replace(verdict, script=None)
+        self.hands += 1
+        self.matched += told.matched
+        if not told.matched:
+            self.wrong[place] = told
+        elif told.note:
+            self.noted[place] = told
+
+    def add_line(self, place: int, bad: BadLine) -> None:
+        """Note what stands where a hand should."""
+        if bad.line:
+            self.add(place, Verdict(f"{bad.file}:{bad.line}", f"malformed: {bad.why}"))
+        else:
+            self.unreadable.append(bad)
+
+    def to_json(self) -> str:
+        """The last line of ``--json``."""
+        found: dict[str, object] = {
+            "hands": self.hands,
+            "matched": self.matched,
+            "mismatched": [{"id": verdict.hand_id, "why": verdict.why} for verdict in self.mismatched],
+        }
+        return msgspec.json.encode(found).decode()
+
+
+def show(report: Report, console: Console) -> None:
+    """Print the mismatches as a table, then what could only be checked in part, then one line of sums."""
+    if report.wrong:
+        table = Table(title="Hands that did not come out", title_justify="left")
+        table.add_column("hand", overflow="fold")
+        table.add_column("why", overflow="fold")
+        for verdict in report.mismatched:
+            table.add_row(Text(verdict.hand_id), Text(verdict.why))
+        console.print(table)
+    for place in sorted(report.noted):
+        console.print(f"{report.noted[place].hand_id}: {report.noted[place].note}", markup=False)
+    for bad in report.unreadable:
+        console.print(str(bad), markup=False, style="red")
+    console.print(f"{report.matched} of {report.hands} hands match", style="bold")
+
+
+def so_far(report: Report) -> str:
+    """How far a run came that was interrupted."""
+    return f"interrupted after {report.hands} hands: {report.matched} match, {len(report.wrong)} do not"

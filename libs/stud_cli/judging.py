@@ -1,0 +1,91 @@
+"""Whether a recorded hand comes out when it is played through the rules alone: no service, no log, no clock.
+
+A hand matches when it does not contradict itself, when every recorded action was the turn of the recorded player and
+legal for the recorded amount, and when uncalled returns and awards come out as recorded.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Final
+
+import msgspec
+
+from stud_cli.core_play import CorePlay
+from stud_cli.handcourse import ContradictionError, course_of
+from stud_cli.handfaults import contradictions
+from stud_cli.handfile import RecordedHand
+from stud_cli.handpots import arithmetic, unpaid
+from stud_cli.handscript import Script, table_config
+from stud_cli.hidden_cards import Cards, boards_hidden, deck_of, draw
+from stud_core.ruleset import OddUnits
+
+MAX_READINGS: Final = 16  # ways to read wagers whose declared size is not recorded
+DRAWS: Final = 3  # where boards are hidden, since only play shows whether they serve
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """``why`` is empty for a match, ``note`` says what could not be checked, ``script`` is what was played."""
+
+    hand_id: str
+    why: str
+    note: str = ""
+    script: Script | None = None
+
+    @property
+    def matched(self) -> bool:
+        return not self.why
+
+
+def judge(hand: RecordedHand, rng: Random) -> Verdict:
+    """Play a recorded hand through the core and compare.
+
+    Who gets the odd units of a split is not recorded; the first published reading that pays what was paid is taken.
+    """
+    try:
+        course = course_of(hand)
+    except ContradictionError as error:
+        return Verdict(hand.id, "; ".join([*error.args, *contradictions(hand)]))
+    stated = contradictions(hand)
+    # Where the record itself does not add up no cards can help, and one play will say what is wrong.
+    hopeless = bool(stated or arithmetic(course, table_config(hand)))
+    draws = DRAWS if boards_hidden(course) and not hopeless else 1
+    found: list[Verdict] = []
+    for odd_units in OddUnits if len(course.live) > 1 and not hopeless else [OddUnits.ONE_EACH_FROM_LEFT]:
+        config = table_config(hand, odd_units)
+        for _ in range(draws):
+            cards = draw(course, config.ruleset, rng, hopeless=hopeless)
+            script = Script(course, config, deck_of(course, cards, rng), course.expected.moves)
+            verdict = _judge_script(script, cards, stated)
+            if (verdict.matched and not verdict.note) or not cards.fits_actors:
+                return verdict
+            found.append(verdict)
+    # A match that leaves something unchecked is better than a mismatch; among equals the first reading counts.
+    return min(found, key=lambda verdict: not verdict.matched)
+
+
+def _judge_script(script: Script, cards: Cards, stated: list[str]) -> Verdict:
+    """Play every reading of the undeclared sizes until one matches; report the first one otherwise."""
+    course = script.course
+    faults = arithmetic(course, script.config)
+    if cards.contradicted and not faults:
+        faults.append(f"{unpaid(course)}: hands that are known are better")
+    if not cards.fits_actors:
+        note = "no draw of the hidden cards brings out the recorded actors: only amounts and awards were checked"
+        return Verdict(course.hand_id, "; ".join([*stated, *cards.wrong_actors, *faults]), note)
+    note = ""
+    if not cards.fits_awards and not cards.contradicted:
+        note = "no draw of the hidden cards pays the recorded winners: awards were checked as sums only"
+    readings: list[tuple[int, ...]] = [()]
+    found: list[Verdict] = []
+    while readings and len(found) < MAX_READINGS:
+        play = CorePlay(script, readings.pop())
+        # Where the record does not add up its awards only follow from that.
+        why = [*play.play(awards=cards.fits_awards and not stated), *stated]
+        played = msgspec.structs.replace(script, moves=(*play.moves, *script.moves[len(play.moves) :]))
+        verdict = Verdict(course.hand_id, "; ".join(why or faults), note, played)
+        if verdict.matched:
+            return verdict
+        found.append(verdict)
+        readings += play.other_readings()
+    return found[0]
