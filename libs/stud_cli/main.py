@@ -11,6 +11,7 @@ from stud_cli.demo import demo
 from stud_cli.keyscmd import init, token
 from stud_cli.rehearse import rehearse
 from stud_cli.replay import replay
+from stud_cli.rulescmd import rules
 from stud_cli.tablescmd import tables
 from stud_cli.upcmd import up
 from stud_cli.verify import verify
@@ -21,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     help="Seven-card stud: run it, watch it, replay it, audit it.",
 )
-for command in (up, demo, tables, token, replay, verify, audit, adjudicate, rehearse, init):
+for command in (up, demo, rules, tables, token, replay, verify, audit, adjudicate, rehearse, init):
     app.command()(command)
 app.add_typer(dead_app, name="dead")
 

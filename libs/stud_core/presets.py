@@ -146,12 +146,13 @@ def half_small_bet(small_bet: int) -> int:
 def table_config(ruleset: Ruleset, stakes: Stakes | None = None, **parameters: Unpack[Parameters]) -> TableConfig:
     """Make a configuration from a ruleset, stakes (default 5/10) and parameters; nothing is validated here.
 
-    Parameters win over stakes. A lower limit given alone takes the preset of that limit, where there is one.
+    Parameters win over stakes. A lower limit given alone takes the preset of that limit; where there is none, an ante
+    of a tenth of it and a bring-in of half.
     """
     small_bet = parameters.get("small_bet")
     base = stakes or STAKES[500]
     if stakes is None and small_bet is not None:
-        base = STAKES.get(small_bet, base)
+        base = STAKES.get(small_bet) or Stakes(small_bet, 2 * small_bet, small_bet // 10, half_small_bet(small_bet))
     small_bet = base.small_bet if small_bet is None else small_bet
     bring_in = parameters.get("bring_in")
     if bring_in is None:

@@ -45,42 +45,49 @@ def validate_config(config: TableConfig) -> list[Problem]:
     ]
 
 
-_RANGES: Final = (
-    ("version", 1, 2**31 - 1),
-    ("max_raises", 1, 10),
-    ("river_burn_reserve", 0, 2),
-    ("time_bank_ms", 0, MAX_CLOCK_MS),
-    ("rathole_ms", 0, MAX_RATHOLE_MS),
-    ("seats", 2, 8),
-)
+RANGES: Final[dict[str, tuple[int, int]]] = {
+    "name": (1, 64),
+    "version": (1, 2**31 - 1),
+    "max_raises": (1, 10),
+    "river_burn_reserve": (0, 2),
+    "action_clock_ms": (0, MAX_CLOCK_MS),
+    "ante_clock_ms": (0, MAX_CLOCK_MS),
+    "show_clock_ms": (0, MAX_CLOCK_MS),
+    "time_bank_ms": (0, MAX_CLOCK_MS),
+    "min_buy_in": (1, MAX_AMOUNT),
+    "max_buy_in": (1, MAX_AMOUNT),
+    "rathole_ms": (0, MAX_RATHOLE_MS),
+    "rake_bps": (0, MAX_RAKE_BPS),
+    "rake_cap": (0, MAX_AMOUNT),
+    "seats": (2, 8),
+}
+"""Least and greatest value of every knob that is a number; a name counts its characters, a limit its one amount.
+
+Tables in XTS may rake more; only they may have clocks of 0.
+"""
+
+_CLOCKS: Final = ("action_clock_ms", "ante_clock_ms", "show_clock_ms")
 
 
 def _ruleset_faults(ruleset: Ruleset, *, test: bool) -> Iterator[tuple[str, str]]:
-    if not 1 <= len(ruleset.name) <= 64:
-        yield "name", "has 1 to 64 characters"
-    for field, least, most in _RANGES:
-        if not least <= getattr(ruleset, field) <= most:
-            yield field, f"lies in {least}..{most}"
-    for field in ("action_clock_ms", "ante_clock_ms", "show_clock_ms"):
-        clock = getattr(ruleset, field)
-        if not 0 <= clock <= MAX_CLOCK_MS:
-            yield field, f"lies in 0..{MAX_CLOCK_MS}"
-        elif clock == 0 and not test:
+    for field, (least, most) in RANGES.items():
+        value = getattr(ruleset, field)
+        top = ALL_BPS if field == "rake_bps" and test else most
+        if isinstance(value, str):
+            if not least <= len(value) <= top:
+                yield field, f"has {least} to {top} characters"
+        elif isinstance(value, BuyInLimit):
+            if not _is_limit(value, least, top):
+                yield field, f"is an amount or a number of small bets, {least}..{top}"
+        elif value is not None and not least <= value <= top:
+            yield field, f"lies in {least}..{top}"
+        elif field in _CLOCKS and not value and not test:
             yield field, f"0 (no deadline) is for tables in {TEST_CURRENCY}"
-    most = ALL_BPS if test else MAX_RAKE_BPS
-    if not 0 <= ruleset.rake_bps <= most:
-        yield "rake_bps", f"lies in 0..{most}"
-    if ruleset.rake_cap is not None and not 0 <= ruleset.rake_cap <= MAX_AMOUNT:
-        yield "rake_cap", f"lies in 0..{MAX_AMOUNT}"
-    for field in ("min_buy_in", "max_buy_in"):
-        limit: BuyInLimit | None = getattr(ruleset, field)
-        if limit is not None and not _is_limit(limit):
-            yield field, "is an amount or a number of small bets, above 0"
 
 
-def _is_limit(limit: BuyInLimit) -> bool:
+def _is_limit(limit: BuyInLimit, least: int, most: int) -> bool:
     given = [value for value in (limit.amount, limit.small_bets) if value is not None]
-    return len(given) == 1 and 0 < given[0] <= MAX_AMOUNT
+    return len(given) == 1 and least <= given[0] <= most
 
 
 def _table_faults(config: TableConfig, *, test: bool) -> Iterator[tuple[str, str]]:

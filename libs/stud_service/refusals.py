@@ -12,7 +12,7 @@ import grpc
 from google.protobuf import any_pb2
 from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
 
-from stud_core.events import Option
+from stud_core.events import Option, Verb
 from stud_core.rejection import Rejection
 
 DOMAIN = "stud"
@@ -99,7 +99,7 @@ def legal_text(options: tuple[Option, ...]) -> str:
 def _option_text(option: Option) -> str:
     words = option.verb.name.lower().replace("_", "-")
     if option.amount:
-        words += f" {option.amount}" if option.amount == option.to or words == "call" else f" to {option.to}"
+        words += f" to {option.to}" if option.verb in {Verb.RAISE, Verb.COMPLETE} else f" {option.amount}"
     if option.size is not None:
         words += f" ({option.size.name.lower()})"
     return words + (" all-in" if option.all_in else "")

@@ -10,7 +10,6 @@ from typing import Any
 import grpc
 
 from rules_service.findings import CannotVerify
-from rules_service.house_rules import house_rules
 from rules_service.positions import Action, Player, legal_in
 from rules_service.records import Streams, exists, trace
 from rules_service.referee import Referee
@@ -19,7 +18,8 @@ from stud.rules.v1 import rules_service_pb2 as pb
 from stud.rules.v1 import rules_service_pb2_grpc as rpc
 from stud_core.cards import DECK_SIZE
 from stud_core.events import ResolutionChoice, Size, Verb
-from stud_core.presets import PLAYNOW, WILLIAM_HILL
+from stud_core.house_rules import headline, house_rules
+from stud_core.presets import PLAYNOW, WILLIAM_HILL, table_config
 from stud_core.ranks import describe, rank_best
 from stud_core.ruleset import Ruleset, TableConfig
 from stud_core.verdict_events import Finding, HandDisputed, HandResolved, HandVerified, ResolutionProposed
@@ -64,7 +64,9 @@ class RulesServicer(rpc.RulesServiceServicer):
         rules = _PRESETS.get(request.name)
         if rules is None:
             raise Refused("UNKNOWN_RULESET", f"the presets are {', '.join(_PRESETS)}", field="name")
-        return pb.GetRulesetResponse(ruleset=to_message(rules), text=house_rules(rules))
+        config = table_config(rules)
+        text = [headline(config), *[f"{title}: {said}" for title, said in house_rules(config)]]
+        return pb.GetRulesetResponse(ruleset=to_message(rules), text=text)
 
     async def GetLegalActions(self, request: pb.GetLegalActionsRequest, context: Context) -> pb.GetLegalActionsResponse:
         require(*_ANYBODY)

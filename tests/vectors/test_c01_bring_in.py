@@ -69,8 +69,10 @@ def test_vector_006_options_of_the_bring_in(rules: Ruleset):
 def test_vector_007_half_the_lower_limit(rules: Ruleset):
     table = deal(rules)
     assert table.legal(1) == {"bring_in 250", "open 500"}
-    for illegal in ("1 fold", "1 check", "1 bring_in 200", "1 bring_in 300"):
+    for illegal in ("1 fold", "1 check"):
         table.refuse(illegal, "W8")
+    for illegal in ("1 bring_in 200", "1 bring_in 300"):
+        table.refuse(illegal, "W9")
 
 
 @william_hill

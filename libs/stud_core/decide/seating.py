@@ -39,7 +39,8 @@ def take_seat(state: Table, command: cmd.TakeSeat, ctx: Context) -> Answer:
         return Rejection(Reason.BUY_IN_TOO_SMALL, least, cite(ruleset, "P4", "W2"))
     most = config.max_buy_in
     if most is not None and command.amount > most:
-        return Rejection(Reason.BUY_IN_TOO_LARGE, f"the maximum buy-in is {most}, not {command.amount}", "P3")
+        text = f"the maximum buy-in is {most}, not {command.amount}"
+        return Rejection(Reason.BUY_IN_TOO_LARGE, text, cite(ruleset, "P3", "B.19"))
     auto_post, muck = command.auto_post, command.muck_losing
     return [
         ev.BuyInRequested(

@@ -115,7 +115,7 @@ def choose_show(state: Table, command: cmd.ChooseShow, ctx: Context) -> Answer:
         return draft
     cards = command.cards
     if len(cards) != len(hand.down[seat]) or _twice(hand, list(cards)):
-        return Rejection(Reason.UNEXPECTED_CARDS, "showing takes every down card of the seat")
+        return Rejection(Reason.UNEXPECTED_CARDS, "showing takes every down card of the seat", "B.15")
     rank = rank_hand(hand, seat, cards) if prompt.kind is ev.PromptKind.LOSER else 0
     draft.emit(ev.HandShown(seat, cards, rank))
     _end_if_answered(draft)

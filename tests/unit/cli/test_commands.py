@@ -41,7 +41,9 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_there_are_the_commands_that_the_documents_promise():
-    promised = "up demo tables token replay verify audit adjudicate rehearse init dead-list dead-retry dead-discard"
+    promised = (
+        "up demo rules tables token replay verify audit adjudicate rehearse init dead-list dead-retry dead-discard"
+    )
     assert set(COMMANDS) == {name.replace("-", " ") for name in promised.split()}
 
 

@@ -173,7 +173,7 @@ def test_the_brief_of_a_locked_fourth_street():
     assert refusal.rule == "P24"
     assert refusal.text == (
         "raise to 2000 is not allowed: after a big bet on fourth street raises are by 1000 (P24); "
-        "legal: fold, call 1500, raise big to 2500"
+        "legal: fold, call 1500, raise to 2500"
     )
 
 
@@ -182,7 +182,7 @@ def test_the_brief_of_a_locked_fourth_street():
     [
         (4, PAIR, "bet", 700, "P62"),
         (4, PAIR, "call", None, "P52"),
-        (4, PAIR, "raise", 500, "P53"),
+        (4, PAIR, "raise", 500, "P20"),
         (4, NO_PAIR, "bet", 700, "P61"),
         (5, NO_PAIR, "bet", 500, "P27"),
         (5, NO_PAIR, "bring_in", None, "P58"),
@@ -209,7 +209,7 @@ def test_no_chips_for_more():
         house.passive(street=5)
     house.act(3, "bet")
     assert offered(house) == [("fold", 0), ("call", 500)]
-    assert illegal(house, "raise", 2_000).rule == "B.4"
+    assert illegal(house, "raise", 2_000).rule == "B.19"
 
 
 def test_not_reopened():

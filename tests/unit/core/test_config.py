@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_type_hints
+
 import msgspec
 import pytest
 
@@ -11,7 +13,7 @@ from stud_core.presets import PLAYNOW, RULESETS, STAKES, WILLIAM_HILL, Stakes, t
 from stud_core.rejection import Reason, Rejection
 from stud_core.ruleset import BringInKind, BuyInLimit, Ruleset, TableConfig
 from stud_core.state import Table
-from stud_core.validate import validate_config
+from stud_core.validate import RANGES, validate_config
 from tests.unit.core.house import knobs
 
 
@@ -40,6 +42,8 @@ def test_the_bring_in_is_the_tables_or_half_the_lower_limit():
 def test_parameters_win_over_stakes():
     config = table_config(PLAYNOW, small_bet=100)
     assert (config.small_bet, config.big_bet, config.ante, config.bring_in) == (100, 200, 25, 50)
+    config = table_config(PLAYNOW, small_bet=710)
+    assert (config.big_bet, config.ante, config.bring_in) == (1420, 71, 355), "no preset: a tenth and a half"
     config = table_config(PLAYNOW, small_bet=44, ante=3, bring_in=20, currency="CAD", table_id="t", stacked=True)
     assert (config.small_bet, config.big_bet, config.ante, config.currency) == (44, 88, 3, "CAD")
     config = table_config(PLAYNOW, Stakes(10, 30, 1, 3), hand_pause_ms=0, name="Spread")
@@ -50,36 +54,70 @@ def faults(config: TableConfig) -> set[tuple[Reason, str]]:
     return {(problem.reason, problem.field) for problem in validate_config(config)}
 
 
+def of(knob: str, value: int) -> list[object]:
+    """What a number stands for: the length of a name, a buy-in limit as an amount and as a multiple."""
+    if knob == "name":
+        return ["n" * value]
+    if knob in {"min_buy_in", "max_buy_in"}:
+        return [BuyInLimit(amount=value), BuyInLimit(small_bets=value)]
+    return [value]
+
+
+def opened(knob: str, value: object) -> Rejection | None:
+    """Open a table with this knob; clocks at a test table, where 0 is a value. Returns the refusal for the knob."""
+    config = table_config(knobs(PLAYNOW, **{knob: value}), currency="XTS" if knob.endswith("clock_ms") else "EUR")
+    answer = decide(Table(), cmd.OpenTable(config), cmd.Context(1, 1))
+    told = isinstance(answer, Rejection) and answer.reason is Reason.INVALID_RULESET
+    assert told == ((Reason.INVALID_RULESET, knob) in faults(config))
+    return answer if isinstance(answer, Rejection) and told else None
+
+
 @pytest.mark.parametrize(
-    ("knob", "value"),
+    "knob",
     [
-        ("name", ""),
-        ("version", 0),
-        ("max_raises", 0),
-        ("max_raises", 11),
-        ("river_burn_reserve", 3),
-        ("time_bank_ms", -1),
-        ("rathole_ms", -1),
-        ("seats", 1),
-        ("seats", 9),
-        ("action_clock_ms", -1),
-        ("ante_clock_ms", 600_001),
-        ("rake_bps", 10_001),
-        ("rake_bps", -1),
-        ("rake_cap", -1),
-        ("min_buy_in", BuyInLimit()),
-        ("min_buy_in", BuyInLimit(amount=1, small_bets=1)),
-        ("max_buy_in", BuyInLimit(amount=0)),
+        pytest.param("name", marks=pytest.mark.knob("name", 0, 1, 64, 65)),
+        pytest.param("version", marks=pytest.mark.knob("version", 0, 1, 2_147_483_647, 2_147_483_648)),
+        pytest.param("max_raises", marks=pytest.mark.knob("max_raises", 0, 1, 10, 11)),
+        pytest.param("river_burn_reserve", marks=pytest.mark.knob("river_burn_reserve", -1, 0, 2, 3)),
+        pytest.param("action_clock_ms", marks=pytest.mark.knob("action_clock_ms", -1, 0, 600_000, 600_001)),
+        pytest.param("ante_clock_ms", marks=pytest.mark.knob("ante_clock_ms", -1, 0, 600_000, 600_001)),
+        pytest.param("show_clock_ms", marks=pytest.mark.knob("show_clock_ms", -1, 0, 600_000, 600_001)),
+        pytest.param("time_bank_ms", marks=pytest.mark.knob("time_bank_ms", -1, 0, 600_000, 600_001)),
+        pytest.param("min_buy_in", marks=pytest.mark.knob("min_buy_in", 0, 1, 1_000_000_000_000, 1_000_000_000_001)),
+        pytest.param("max_buy_in", marks=pytest.mark.knob("max_buy_in", 0, 1, 1_000_000_000_000, 1_000_000_000_001)),
+        pytest.param("rathole_ms", marks=pytest.mark.knob("rathole_ms", -1, 0, 86_400_000, 86_400_001)),
+        pytest.param("rake_bps", marks=pytest.mark.knob("rake_bps", -1, 0, 1_000, 1_001)),
+        pytest.param("rake_cap", marks=pytest.mark.knob("rake_cap", -1, 0, 1_000_000_000_000, 1_000_000_000_001)),
+        pytest.param("seats", marks=pytest.mark.knob("seats", 1, 2, 8, 9)),
     ],
 )
-def test_knobs_out_of_range(knob: str, value: object):
-    ruleset = knobs(PLAYNOW, **{knob: value})
-    found = faults(table_config(ruleset, currency="XTS"))
-    assert (Reason.INVALID_RULESET, knob) in found
-    refusal = decide(Table(), cmd.OpenTable(table_config(ruleset, currency="XTS")), cmd.Context(1, 1))
-    assert isinstance(refusal, Rejection)
-    assert refusal.reason is Reason.INVALID_RULESET
-    assert knob in refusal.text
+def test_a_number_lies_within_its_bounds(knob: str, request: pytest.FixtureRequest):
+    """The four numbers of the marker: just below, least, most, just above."""
+    marker = request.node.get_closest_marker("knob")
+    assert marker is not None
+    below, least, most, above = marker.args[1:]
+    assert RANGES[knob] == (least, most) == (below + 1, above - 1)
+    for value in (*of(knob, least), *of(knob, most)):
+        assert opened(knob, value) is None
+    for value in (*of(knob, below), *of(knob, above)):
+        refusal = opened(knob, value)
+        assert refusal is not None
+        assert refusal.text.startswith(f"{knob}: ")
+
+
+def test_every_number_has_bounds():
+    numbers = {
+        knob
+        for knob, kind in get_type_hints(Ruleset).items()
+        if kind in {str, int, int | None, BuyInLimit, BuyInLimit | None}
+    }
+    assert set(RANGES) == numbers
+
+
+@pytest.mark.parametrize("limit", [BuyInLimit(), BuyInLimit(amount=1, small_bets=1)])
+@pytest.mark.parametrize("knob", ["min_buy_in", "max_buy_in"])
+def test_a_limit_is_one_of_two(knob: str, limit: BuyInLimit):
+    assert opened(knob, limit) is not None
 
 
 @pytest.mark.parametrize(
@@ -116,9 +154,11 @@ def test_clocks_that_never_run_out_are_for_test_tables(knob: str):
 
 
 def test_a_rake_above_ten_percent_is_for_test_tables():
-    ruleset = knobs(PLAYNOW, rake_bps=1_001, rake_cap=5)
+    ruleset = knobs(PLAYNOW, rake_bps=10_000, rake_cap=5)
     assert faults(table_config(ruleset)) == {(Reason.INVALID_RULESET, "rake_bps")}
     assert faults(table_config(ruleset, currency="XTS", stacked=True)) == set()
+    too_much = table_config(knobs(PLAYNOW, rake_bps=10_001), currency="XTS")
+    assert faults(too_much) == {(Reason.INVALID_RULESET, "rake_bps")}
 
 
 def test_half_the_lower_limit_is_exact():

@@ -8,8 +8,11 @@ from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-unty
 
 from stud.errors.v1 import reasons_pb2
 from stud_core.events import Option, Size, Verb
+from stud_core.presets import PLAYNOW
 from stud_core.rejection import Reason, Rejection
+from stud_core.ruleset import Ruleset
 from stud_service.refusals import CODES, MAX_TEXT, Refused, legal_text
+from tests.vectors.positions import both, fifth_street, fourth_street
 
 PROTO = Path(__file__).parents[3] / "protos/stud/errors/v1/reasons.proto"
 PREFIX = "REASON_"
@@ -62,9 +65,31 @@ def test_a_rejection_without_rule_or_options_has_no_metadata():
         (Option(Verb.BRING_IN, 50, 50, None, False), "bring-in 50"),
         (Option(Verb.CALL, 150, 200, None, False), "call 150"),
         (Option(Verb.COMPLETE, 150, 200, None, False), "complete to 200"),
+        (Option(Verb.COMPLETE, 500, 500, None, False), "complete to 500"),
+        (Option(Verb.RAISE, 2500, 2500, None, False), "raise to 2500"),
         (Option(Verb.BET, 400, 400, Size.HIGH, False), "bet 400 (high)"),
         (Option(Verb.RAISE, 120, 320, Size.LOW, True), "raise to 320 (low) all-in"),
     ],
 )
 def test_options_in_words(option, text):
     assert legal_text((option,)) == text
+
+
+@both
+@pytest.mark.parametrize("street", [4, 5])
+def test_an_illegal_action_tells_machines_its_rule_and_what_is_legal(rules: Ruleset, street: int):
+    """What a client gets, in the status of a call."""
+    if street == 4:
+        table = fourth_street(rules)
+        table.play("1 bet 500", "2 raise 1500")
+        rejected = table.reject(table.parse("3 raise 2000"))
+        expected = ("P24" if rules is PLAYNOW else "W17", "fold; call 1500; raise to 2500 (high)")
+    else:
+        table = fifth_street(rules)
+        rejected = table.reject(table.parse("1 bet 500"))
+        expected = ("P27" if rules is PLAYNOW else "W16", "fold; check; bet 1000")
+    told = info(Refused.from_rejection(rejected))
+    assert told.reason == "ILLEGAL_ACTION"
+    assert (told.metadata["rule"], told.metadata["legal"]) == expected
+    status = status_pb2.Status.FromString(Refused.from_rejection(rejected).details())
+    assert status.message == rejected.text

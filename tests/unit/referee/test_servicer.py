@@ -13,7 +13,8 @@ from stud.events.v1 import table_events_pb2
 from stud.rules.v1 import rules_service_pb2 as pb
 from stud_core import events as ev
 from stud_core.cards import card_name, parse_cards
-from stud_core.presets import PLAYNOW, WILLIAM_HILL
+from stud_core.house_rules import headline, house_rules
+from stud_core.presets import PLAYNOW, WILLIAM_HILL, table_config
 from stud_core.ruleset import Ruleset, TableConfig
 from stud_service.identity import Caller, set_caller
 from stud_service.refusals import Refused
@@ -58,7 +59,8 @@ async def test_the_presets(service: RulesServicer):
     assert [from_message(Ruleset, rules) for rules in listed.rulesets] == [PLAYNOW, WILLIAM_HILL]
     one = await service.GetRuleset(pb.GetRulesetRequest(name="william_hill"), CONTEXT)
     assert from_message(Ruleset, one.ruleset) == WILLIAM_HILL
-    assert any("button" in paragraph for paragraph in one.text)
+    config = table_config(WILLIAM_HILL)
+    assert list(one.text) == [headline(config), *[f"{title}: {said}" for title, said in house_rules(config)]]
     await refused("UNKNOWN_RULESET", service.GetRuleset(pb.GetRulesetRequest(name="holdem"), CONTEXT))
 
 

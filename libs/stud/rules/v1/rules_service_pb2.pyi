@@ -129,7 +129,7 @@ class GetRulesetResponse(_message.Message):
 
     @_builtins.property
     def text(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """House rules in words, one paragraph an entry."""
+        """House rules in words for a 5/10 table: a headline, then one paragraph for each subject, "The cap: ..."."""
 
     def __init__(
         self,

@@ -1,0 +1,243 @@
+"""The page of house rules says what is played: another knob or table parameter, another page."""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+
+from stud_core.house_rules import WIDTH, headline, house_rules, page
+from stud_core.presets import PLAYNOW, STAKES, WILLIAM_HILL, Stakes, table_config
+from stud_core.ruleset import (
+    BringInKind,
+    BuyInLimit,
+    DealOrigin,
+    HeadsUp,
+    OddUnits,
+    OpenPair,
+    RiverShortage,
+    Ruleset,
+    ShortAllIn,
+    TableConfig,
+    TopUp,
+)
+from tests.support.table_driver import knobs
+from tests.vectors.positions import both
+
+ROOT = Path(__file__).parents[3]
+GOLDEN = ROOT / "tests/golden/rules"
+RAKED = knobs(PLAYNOW, rake_bps=500)
+
+CLOCKS = (0, 1_000, 10_000, 12_500, 600_000)
+
+# Values of the knobs that are no enum or bool: every number where there are few, both ends and some between otherwise.
+VALUES: dict[str, tuple[Any, ...]] = {
+    "name": ("playnow", "william_hill", "friday_night"),
+    "version": (1, 2, 2**31 - 1),
+    "max_raises": tuple(range(1, 11)),
+    "river_burn_reserve": (0, 1, 2),
+    "action_clock_ms": CLOCKS,
+    "ante_clock_ms": CLOCKS,
+    "show_clock_ms": CLOCKS,
+    "min_buy_in": (
+        BuyInLimit(small_bets=10),
+        BuyInLimit(small_bets=20),
+        BuyInLimit(amount=5_000),
+        BuyInLimit(amount=1),
+    ),
+    "max_buy_in": (None, BuyInLimit(small_bets=40), BuyInLimit(small_bets=99), BuyInLimit(amount=20_001)),
+    "rake_bps": (0, 1, 250, 1_000),
+    "rake_cap": (None, 0, 1, 300),
+    "seats": tuple(range(2, 9)),
+}
+
+# Where a knob shows only together with another one.
+BASES: dict[str, Ruleset] = {
+    "pre_fold_is_literal": WILLIAM_HILL,
+    "rake_cap": RAKED,
+    "no_rake_before_fourth": RAKED,
+}
+
+# Knobs that say nothing to players, and why.
+UNSPOKEN = {
+    "time_bank_ms": "nothing plays by it yet, so the page must not promise it",
+    "rathole_ms": "nothing plays by it yet, so the page must not promise it",
+}
+
+PARAMETERS: dict[str, tuple[Any, ...]] = {
+    "currency": ("EUR", "CAD", "XTS"),
+    "small_bet": (400, 500, 501),
+    "big_bet": (500, 1_000, 1_001),
+    "ante": (0, 50, 51),
+    "bring_in": (1, 200, 499),
+    "hand_pause_ms": (0, 3_000, 5_000),
+}
+NO_RULES = {
+    "table_id": "names the table",
+    "name": "names the table",
+    "ruleset": "is the knobs",
+    "stacked": "only rehearsals have it, in XTS",
+}
+
+
+def values(knob: str) -> tuple[Any, ...]:
+    kind = get_type_hints(Ruleset)[knob]
+    if kind is bool:
+        return (False, True)
+    if isinstance(kind, type) and issubclass(kind, IntEnum):
+        return tuple(kind)
+    return VALUES[knob]
+
+
+SPOKEN = [knob for knob in Ruleset.__struct_fields__ if knob not in UNSPOKEN]
+
+
+def text(rules: Ruleset, **parameters: Any) -> str:
+    """The page with its lines joined, so that a sentence is found wherever it is broken."""
+    return " ".join(page(table_config(rules, **parameters)).split())
+
+
+@pytest.mark.parametrize("knob", SPOKEN)
+def test_every_value_of_a_knob_makes_another_page(knob: str):
+    base = BASES.get(knob, PLAYNOW)
+    pages = {text(knobs(base, **{knob: value})) for value in values(knob)}
+    assert len(pages) == len(values(knob)) > 1
+
+
+@pytest.mark.parametrize("parameter", PARAMETERS)
+@both
+def test_every_table_parameter_makes_another_page(rules: Ruleset, parameter: str):
+    chosen = PARAMETERS[parameter]
+    pages = {text(rules, **{parameter: value}) for value in chosen}
+    assert len(pages) == len(chosen)
+    assert set(PARAMETERS) | set(NO_RULES) == set(TableConfig.__struct_fields__)
+
+
+@pytest.mark.parametrize("knob", UNSPOKEN)
+def test_what_the_page_leaves_out_is_not_played(knob: str):
+    """As soon as some code reads the knob the page has to tell it."""
+    assert text(knobs(PLAYNOW, **{knob: 60_000})) == text(PLAYNOW)
+    trees = [*(ROOT / "libs").glob("stud_*"), *(ROOT / "services").glob("*_service")]
+    sources = {path.name: path.read_text() for tree in trees for path in tree.rglob("*.py")}
+    readers = [name for name, source in sources.items() if re.search(rf"\.{knob}\b", source)]
+    assert re.search(r"\.max_raises\b", sources["explain.py"]), "this is how a knob is read"
+    assert readers == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"deal_origin": DealOrigin.FIXED}, "closest to the dealer's left, the lowest seat"),
+        ({"deal_origin": DealOrigin.BUTTON}, "of equal ones, the closest to the button's left"),
+        ({"burns": True}, "seventh street one card is burned"),
+        ({"burns": False}, "No cards are burned"),
+        ({"bring_in": BringInKind.HALF_SMALL_BET}, "for 2.50, half the lower limit, or open for 5"),
+        ({"completion_counts_as_raise": True}, "completing it is the first raise"),
+        ({"completion_counts_as_raise": False}, "completing it is the bet, not a raise"),
+        ({"max_raises": 1}, "one bet and one raise, after which you can only call or fold: on fifth street 10 and 20."),
+        (
+            {"max_raises": 4},
+            "one bet and four raises, after which you can only call or fold: on fifth street 10, 20, 30,",
+        ),
+        ({"heads_up": HeadsUp.NEVER}, "The cap holds for two players"),
+        ({"heads_up": HeadsUp.TWO_REMAIN_BEFORE_CAP}, "unless the cap of the round was reached before"),
+        ({"heads_up": HeadsUp.ROUND_START}, "left when a betting round begins, raises are unlimited"),
+        ({"heads_up": HeadsUp.HAND_START}, "If a hand is dealt to two players, raises are unlimited"),
+        ({"heads_up_counts_all_in": True}, "all-in is counted as left"),
+        ({"heads_up_counts_all_in": False}, "all-in is not counted as left"),
+        ({"open_pair": OpenPair.ANY}, "every player may bet or raise by 5 or by 10"),
+        ({"open_pair": OpenPair.HOLDER_ONLY}, "that player alone may bet or raise by 5 or by 10"),
+        ({"open_pair": OpenPair.OFF}, "bets and raises stay at 5"),
+        ({"short_all_in": ShortAllIn.HALF_BET}, "on a bet of 10 an all-in for 15 or more is a raise"),
+        ({"short_all_in": ShortAllIn.FULL_BET}, "on a bet of 10 only an all-in for 20 is a raise"),
+        ({"short_all_in": ShortAllIn.ANY}, "Whatever it is, it counts as full"),
+        ({"river_shortage": RiverShortage.COMMUNITY}, "the burned cards are shuffled and one of them is turned up"),
+        ({"river_shortage": RiverShortage.RECYCLE_THEN_COMMUNITY}, "the rest of the deck are shuffled and dealt"),
+        ({"river_shortage": RiverShortage.COMMUNITY, "burns": False}, "the next card of the deck is turned up"),
+        ({"river_burn_reserve": 0}, "the burn is left out if it takes the last one needed"),
+        ({"river_burn_reserve": 2}, "a card for every player and two more"),
+        ({"community_counts_for_first": True}, "A shared card counts"),
+        ({"community_counts_for_first": False}, "A shared card does not count"),
+        ({"odd_units": OddUnits.ONE_EACH_FROM_LEFT}, "pieces of 0.01, one to each winner"),
+        ({"odd_units": OddUnits.ALL_TO_FIRST_LEFT}, "goes to the first winner from the dealer's left"),
+        ({"odd_units": OddUnits.HIGH_CARD_BY_SUIT}, "the highest single card, by rank and then by suit"),
+        ({"odd_units": OddUnits.HIGH_CARD_BY_SUIT}, "Apart from odd chips, suits decide nothing else."),
+        ({"action_clock_ms": 0}, "no time limit to act"),
+        ({"action_clock_ms": 12_500}, "You have 12.5 seconds to act"),
+        ({"ante_clock_ms": 1_000}, "you are asked every hand and answer within 1 second."),
+        ({"show_clock_ms": 0}, "asked whether to show, and answer, with no time limit."),
+        ({"pre_actions": True}, "Before your turn you may already choose Fold, Call, Bet or Raise"),
+        ({"pre_actions": True}, "A fold chosen ahead checks if that is free."),
+        ({"pre_actions": True, "pre_fold_is_literal": True}, "A fold chosen ahead folds even if checking is free."),
+        ({"away_folds_now": True}, "the hand you are in is folded at your next turn"),
+        ({"away_folds_now": False}, "you first finish the hand you are in"),
+        ({"auto_post_default": True}, "It is posted for you; if you switch Auto Post Ante off"),
+        ({"auto_post_default": False}, "If Auto Post Ante is off, as it is when you sit down"),
+        ({"muck_losing_default": True}, "Any other losing hand stays hidden; if you switch"),
+        ({"muck_losing_default": False}, "With any other losing hand you are asked whether to show"),
+        ({"min_buy_in": BuyInLimit(amount=4_000)}, "at least 40 and at most 200 (40 times the lower limit)."),
+        ({"max_buy_in": None}, "there is no maximum"),
+        ({"top_up": TopUp.ANY_AMOUNT}, "any amount up to the maximum joins your stack"),
+        ({"top_up": TopUp.WITHIN_LIMITS, "max_buy_in": None}, "must then reach the minimum"),
+        ({"rake_bps": 0}, "The house takes nothing"),
+        ({"rake_bps": 250, "rake_cap": 300}, "takes 2.5 % of what was put in and called, rounded down and at most 3;"),
+        ({"rake_bps": 250, "rake_cap": 0}, "The house takes nothing"),
+        ({"rake_bps": 250}, "A hand that ends on third street is free."),
+        ({"seats": 2}, "Two players, one seat each."),
+        ({"seats": 6}, "With six seats the deck always has a last card for every player."),
+    ],
+)
+def test_the_words_are_those_of_the_value(changes: dict[str, object], words: str):
+    rules = knobs(PLAYNOW, **changes)
+    assert words in text(rules)
+
+
+def test_what_is_off_is_not_mentioned():
+    assert "is free." not in text(knobs(RAKED, no_rake_before_fourth=False)).partition("Rake")[2]
+    assert "button" not in text(PLAYNOW)
+    assert "half the lower limit" not in text(PLAYNOW)
+    assert "posts, or" not in text(PLAYNOW, ante=0)
+    assert "rounded up" in text(WILLIAM_HILL, small_bet=25)
+    assert "rounded up" not in text(WILLIAM_HILL)
+
+
+@both
+def test_the_page_is_the_one_that_was_read_and_agreed(rules: Ruleset):
+    assert page(table_config(rules)) == (GOLDEN / f"{rules.name}.txt").read_text()
+
+
+@both
+@pytest.mark.parametrize("stakes", STAKES.values(), ids=lambda stakes: str(stakes.small_bet))
+def test_one_page_for_people(rules: Ruleset, stakes: Stakes):
+    lines = page(table_config(rules, stakes)).splitlines()
+    assert len(lines) <= 82
+    assert max(len(line) for line in lines) <= WIDTH == 100
+    knob_names = [name for name in Ruleset.__struct_fields__ if "_" in name]
+    assert not [name for name in knob_names if name in text(rules)]
+    assert "None" not in text(rules)
+
+
+@both
+def test_examples_are_in_the_tables_own_stakes(rules: Ruleset):
+    """7/16, ante 0.30: whatever number the page names is made of these."""
+    told = text(knobs(rules, name="x"), small_bet=700, big_bet=1_600, ante=30)
+    bring_in = "3.50"
+    stakes = {"7", "16", "7/16", "0.30", bring_in, "14", "21"}
+    fourth, fifth, all_in = {"23", "39"}, {"32", "48", "64"}, {"24"}
+    limits = {"70", "280", "10", "40"}
+    others = {"3", "0.01", "1"}  # seconds, the smallest coin, the version
+    numbers = set(re.findall(r"\d[\d.,/]*\d|\d", told))
+    assert numbers <= stakes | fourth | fifth | all_in | limits | others
+    assert stakes | fourth | fifth | all_in <= numbers
+
+
+def test_sections_stand_in_the_order_of_play():
+    titles = [section.title for section in house_rules(table_config(PLAYNOW))]
+    assert titles == [
+        "The table", "Buying in", "Antes", "The deal", "The low card", "Streets and bets", "The open pair", "The cap",
+        "Heads up", "All-in", "Short of cards", "Showdown", "Odd chips", "Rake", "Clock and away", "Acting ahead",
+    ]  # fmt: skip
+    assert "version 1" in headline(table_config(PLAYNOW))
