@@ -107,6 +107,10 @@ test: check ## check, then every test, with coverage
 		--cov --cov-report= --cov-report=json:var/coverage.json </dev/null
 	@$(BIN)/python tools/coverage_gate.py var/coverage.json
 
+.PHONY: mutation
+mutation: $(STAMP) ## change one thing in the rules at a time: does a test fail? AREA=pots for a part
+	@$(BIN)/python tools/mutation.py $(AREA) $(ARGS)
+
 # --- running -----------------------------------------------------------------
 
 .PHONY: demo

@@ -48,34 +48,36 @@ def choose(state: Table, account: str, verb: Verb, size: Size | None = None) -> 
     hand = state.running
     chosen = PreAction(hand.hand_no, hand.street, hand.level, verb, size)
     if verb not in BUTTONS or _option(state, hand, sitting.seat, chosen) is None:
-        choices = ", ".join(_choices(legal_options(state, sitting.seat)))
-        text = f"{verb.name.lower()} cannot be chosen ahead now (W28); possible: {choices}"
-        return Rejection(Reason.ILLEGAL_ACTION, text, "W28", legal_options(state, sitting.seat))
+        legal = legal_options(state, sitting.seat)
+        text = f"{verb.name.lower()} cannot be chosen ahead now (W28); possible: {', '.join(_choices(legal))}"
+        return Rejection(Reason.ILLEGAL_ACTION, text, "W28", legal)
     return chosen
 
 
 def holds(state: Table, account: str, chosen: PreAction) -> bool:
     """Whether the choice still stands: same street, same price (Fold at any), and still possible."""
-    sitting = state.of(account)
-    if sitting is None or _cannot_act(state, sitting):
-        return False
-    hand = state.running
-    if (hand.hand_no, hand.street) != (chosen.hand_no, chosen.street):
-        return False
-    if chosen.verb is not Verb.FOLD and hand.level != chosen.level:
-        return False
-    return _option(state, hand, sitting.seat, chosen) is not None
+    return _meant(state, account, chosen) is not None
 
 
 def action(state: Table, account: str, chosen: PreAction) -> Act | None:
     """The player's action now that it is his turn; None when the choice no longer holds and he is to be asked."""
-    if not holds(state, account, chosen):
+    option = _meant(state, account, chosen)
+    if option is None or state.at(state.running.turn_seat).account != account:
+        return None
+    return Act(account, state.running.turn_id, option.verb, option.to, option.size, by_pre_action=True)
+
+
+def _meant(state: Table, account: str, chosen: PreAction) -> Option | None:
+    """What the choice stands for as long as it holds."""
+    sitting = state.of(account)
+    if sitting is None or _cannot_act(state, sitting):
         return None
     hand = state.running
-    option = _option(state, hand, hand.turn_seat, chosen)
-    if option is None or state.at(hand.turn_seat).account != account:
+    if (hand.hand_no, hand.street) != (chosen.hand_no, chosen.street):
         return None
-    return Act(account, hand.turn_id, option.verb, option.to, option.size, by_pre_action=True)
+    if chosen.verb is not Verb.FOLD and hand.level != chosen.level:
+        return None
+    return _option(state, hand, sitting.seat, chosen)
 
 
 def _cannot_choose(state: Table, sitting: Sitting) -> str:
@@ -114,4 +116,5 @@ def _option(state: Table, hand: Hand, seat: int, chosen: PreAction) -> Option | 
 
 def _choices(options: tuple[Option, ...]) -> list[str]:
     """What could be chosen, as a player would say it."""
-    return [phrase(option) for option in options if option.verb in {Verb.FOLD, Verb.CALL} or is_wager(option.verb)]
+    can = [option for option in options if option.verb in {Verb.FOLD, Verb.CALL} or is_wager(option.verb)]
+    return [phrase(option, options) for option in can]
