@@ -48,11 +48,10 @@ source_paths = ["src/stud_core"]
 only_mutate = {files}
 also_copy = ["src"]
 pytest_add_cli_args = [
-    "-p", "no:randomly", "-p", "no:cacheprovider",
+    "-p", "no:randomly", "-p", "no:cacheprovider", "--timeout=10",
     "-k", "not ({left_out})",
 ]
 pytest_add_cli_args_test_selection = ["tests/vectors", "tests/unit/core"]
-timeout_multiplier = 5.0
 use_git_change_detection = false
 track_dependencies = false
 """
