@@ -65,6 +65,7 @@ proto: $(STAMP) ## regenerate libs/stud from protos/
 	@$(BIN)/python tools/generate_proto.py
 	@$(BIN)/python tools/generate_errors.py
 	@$(BIN)/python tools/generate_events.py
+	@$(BIN)/python tools/generate_rules_coverage.py
 
 .PHONY: proto-baseline
 proto-baseline: $(STAMP) ## accept the contract as it is: later changes must not break it
@@ -97,6 +98,7 @@ check: $(STAMP) ## everything that can be said without running the code
 	@$(BIN)/python tools/generate_proto.py --check
 	@$(BIN)/python tools/generate_errors.py --check
 	@$(BIN)/python tools/generate_events.py --check
+	@$(BIN)/python tools/generate_rules_coverage.py --check
 	@echo "check: all good"
 
 .PHONY: test

@@ -7,7 +7,7 @@ import pytest
 from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.rejection import Reason
-from stud_core.ruleset import Ruleset
+from stud_core.ruleset import BringInKind, Ruleset
 from tests.support.table_driver import TableDriver, account, deal, none, only
 from tests.vectors.positions import ROYAL_DOWN, both, bring_in, playnow, william_hill
 
@@ -30,31 +30,38 @@ def actions(table: TableDriver) -> list[tuple[int, ev.Verb, int]]:
     return [(a.seat, a.verb, a.to) for a in table.events(ev.ActionTaken)]
 
 
+@pytest.mark.rules("P13", "P16", "W8")
 @both
 def test_vector_001_the_deuce_of_clubs_brings_in(rules: Ruleset):
     assert deal(rules, up={1: "2c", 2: "2d", 3: "2h", 4: "2s"}).turn == 1
 
 
+@pytest.mark.rules("P13", "P15", "W8")
 @both
 def test_vector_002_the_lowest_suit_of_the_lowest_rank(rules: Ruleset):
     assert deal(rules, up={1: "4d", 2: "4c", 3: "4s"}).turn == 2
 
 
+@pytest.mark.rules("P14")
 @both
 def test_vector_003_aces_are_high(rules: Ruleset):
     assert deal(rules, up={1: "Ac", 2: "Ks", 3: "3s"}).turn == 3
 
 
+@pytest.mark.rules("P14")
 @both
 def test_vector_004_rank_before_suit(rules: Ruleset):
     assert deal(rules, up={1: "3c", 2: "2s"}).turn == 2
 
 
+@pytest.mark.rules("P15")
 @both
 def test_vector_005_two_aces(rules: Ruleset):
     assert deal(rules, up={1: "As", 2: "Ad"}).turn == 2
 
 
+@pytest.mark.rules("P58")
+@pytest.mark.knob("bring_in", BringInKind.PARAMETER)
 @playnow
 def test_vector_006_options_of_the_bring_in(rules: Ruleset):
     table = deal(rules)
@@ -65,6 +72,7 @@ def test_vector_006_options_of_the_bring_in(rules: Ruleset):
         assert table.refuse(illegal, "P58").text.endswith("; legal: bring in 200, open to 500")
 
 
+@pytest.mark.rules("W8", "W9")
 @william_hill
 def test_vector_007_half_the_lower_limit(rules: Ruleset):
     table = deal(rules)
@@ -75,11 +83,14 @@ def test_vector_007_half_the_lower_limit(rules: Ruleset):
         table.refuse(illegal, "W9")
 
 
+@pytest.mark.rules("W9")
 @william_hill
 def test_vector_008_stakes_of_1_2(rules: Ruleset):
     assert deal(rules, limits=(100, 200), ante=25).legal(1) == {"bring_in 50", "open 100"}
 
 
+@pytest.mark.rules("W9")
+@pytest.mark.knob("bring_in", BringInKind.HALF_SMALL_BET)
 @william_hill
 def test_vector_009_half_of_five_is_three(rules: Ruleset):
     assert deal(rules, limits=(5, 10), ante=1).legal(1) == {"bring_in 3", "open 5"}
@@ -95,6 +106,7 @@ def test_vector_010_no_option_for_a_called_bring_in(rules: Ruleset):
     assert [table.hand.paid[seat] for seat in (1, 2, 3)] == [250, 250, 250]
 
 
+@pytest.mark.rules("P59", "P60")
 @playnow
 def test_vector_011_a_completion_gives_the_bring_in_his_turn(rules: Ruleset):
     table = opened(rules)
@@ -106,6 +118,8 @@ def test_vector_011_a_completion_gives_the_bring_in_his_turn(rules: Ruleset):
     assert table.hand.wagers == 1
 
 
+@pytest.mark.rules("P56", "P60")
+@pytest.mark.knob("completion_counts_as_raise", False)
 @playnow
 def test_vector_012_complete_and_three_raises(rules: Ruleset):
     table = raised_to_the_cap(rules)
@@ -115,6 +129,7 @@ def test_vector_012_complete_and_three_raises(rules: Ruleset):
     table.refuse("3 raise 2500", "P56")
 
 
+@pytest.mark.rules("W18", "W19")
 @william_hill
 def test_vector_013_the_same_with_half_the_lower_limit(rules: Ruleset):
     table = raised_to_the_cap(rules)
@@ -124,6 +139,7 @@ def test_vector_013_the_same_with_half_the_lower_limit(rules: Ruleset):
     table.refuse("3 raise 2500", "W19")
 
 
+@pytest.mark.rules("P56", "P58")
 @playnow
 def test_vector_014_opening_in_full_is_the_bet(rules: Ruleset):
     table = deal(rules)
@@ -136,6 +152,7 @@ def test_vector_014_opening_in_full_is_the_bet(rules: Ruleset):
     table.refuse("2 raise 2500", "P56")
 
 
+@pytest.mark.rules("P59", "W14")
 @both
 def test_vector_015_only_a_completion_follows_the_bring_in(rules: Ruleset):
     table = opened(rules)
@@ -241,6 +258,7 @@ def test_vector_023_nobody_to_bet_against(rules: Ruleset):
     only(table.events(), ev.HandEnded)
 
 
+@pytest.mark.rules("P25")
 @playnow
 def test_vector_024_a_silent_bring_in_is_posted(rules: Ruleset):
     table = deal(rules)
@@ -277,6 +295,7 @@ def test_vector_025_an_ante_for_less_when_all_are_all_in(rules: Ruleset):
     assert table.pots == [(120, {1, 2, 3, 4}), (60, {1, 2, 3})]
 
 
+@pytest.mark.rules("P8")
 @playnow
 def test_vector_026_no_answer_to_the_ante_prompt(rules: Ruleset):
     table = deal(rules, 3, prompted=[2])

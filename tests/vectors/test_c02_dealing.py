@@ -8,7 +8,7 @@ import pytest
 from stud_core import events as ev
 from stud_core.commands import LeaveSeat, RecordCashOut
 from stud_core.presets import PLAYNOW, WILLIAM_HILL
-from stud_core.ruleset import Ruleset
+from stud_core.ruleset import DealOrigin, Ruleset
 from tests.support.table_driver import TableDriver, deal, only
 from tests.vectors.positions import both, playnow, william_hill
 
@@ -21,6 +21,7 @@ def third_street(table: TableDriver) -> dict[int, list[int]]:
     return {seat: table.dealer.places[3, seat] for seat in table.dealt_in()}
 
 
+@pytest.mark.rules("P11", "P12")
 @playnow
 def test_vector_028_two_rounds_down_one_up(rules: Ruleset):
     table = deal(rules, SEATS, up=DOORS)
@@ -31,6 +32,8 @@ def test_vector_028_two_rounds_down_one_up(rules: Ruleset):
     assert table.dealer.burned == []
 
 
+@pytest.mark.rules("P10", "P11")
+@pytest.mark.knob("deal_origin", DealOrigin.FIXED)
 @playnow
 def test_vector_029_the_dealer_does_not_move(rules: Ruleset):
     table = deal(rules, SEATS, up=DOORS)
@@ -41,6 +44,8 @@ def test_vector_029_the_dealer_does_not_move(rules: Ruleset):
     assert third_street(table) == {2: [0, 3, 6], 5: [1, 4, 7], 7: [2, 5, 8]}
 
 
+@pytest.mark.rules("W7", "W26", "W27")
+@pytest.mark.knob("deal_origin", DealOrigin.BUTTON)
 @william_hill
 def test_vector_030_left_of_the_button(rules: Ruleset):
     table = deal(rules, SEATS, up=DOORS, button=5)
@@ -53,6 +58,7 @@ def test_vector_030_left_of_the_button(rules: Ruleset):
     assert table.dealt_in() == (2, 5, 7)
 
 
+@pytest.mark.rules("W26")
 @william_hill
 def test_vector_031_the_button_skips_an_empty_seat(rules: Ruleset):
     table = deal(rules, SEATS, up=DOORS)
@@ -76,6 +82,8 @@ def fourth_without_s5(rules: Ruleset, button: int | None = None) -> TableDriver:
     return table
 
 
+@pytest.mark.rules("P18")
+@pytest.mark.knob("burns", True)
 @playnow
 def test_vector_032_fourth_street_is_burnt(rules: Ruleset):
     table = fourth_without_s5(rules)
@@ -85,6 +93,7 @@ def test_vector_032_fourth_street_is_burnt(rules: Ruleset):
     assert (table.dealer.places[4, 2], table.dealer.places[4, 7]) == ([10], [11])
 
 
+@pytest.mark.knob("burns", False)
 @william_hill
 def test_vector_033_fourth_street_without_burn(rules: Ruleset):
     table = fourth_without_s5(rules, button=5)

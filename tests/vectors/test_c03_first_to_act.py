@@ -19,16 +19,19 @@ def shown(rules: Ruleset, first: str, second: str, **options: Any) -> TableDrive
     return table
 
 
+@pytest.mark.rules("P19")
 @both
 def test_vector_036_a_pair_beats_ace_king(rules: Ruleset):
     assert shown(rules, "Ac Kd", "2c 2d").turn == 2
 
 
+@pytest.mark.rules("P26")
 @both
 def test_vector_037_no_straights_or_flushes_on_three_cards(rules: Ruleset):
     assert shown(rules, "3h 4h 5h", "Ac 9d 2s").turn == 2
 
 
+@pytest.mark.rules("P28")
 @both
 def test_vector_038_no_straights_or_flushes_on_four_cards(rules: Ruleset):
     assert shown(rules, "5h 6h 7h 8h", "2c 2d Kh 9s").turn == 2
@@ -39,6 +42,7 @@ def test_vector_039_trips_over_two_pair(rules: Ruleset):
     assert shown(rules, "Kc Kd Qc Qd", "9c 9d 9h 2s").turn == 2
 
 
+@pytest.mark.rules("P26")
 @both
 def test_vector_040_the_kicker_decides(rules: Ruleset):
     assert shown(rules, "8c 8d Qh", "8h 8s Kc").turn == 2
@@ -49,6 +53,7 @@ def test_vector_041_no_wheel_on_four_cards(rules: Ruleset):
     assert shown(rules, "2c 2h 9h 3s", "Ac 2d 3h 4s").turn == 1
 
 
+@pytest.mark.rules("P17", "P21")
 @both
 def test_vector_042_equal_boards_by_position(rules: Ruleset):
     assert shown(rules, "Kc 2d", "Ks 2c").turn == 1
@@ -61,6 +66,7 @@ def test_vector_043_position_counts_from_the_button(rules: Ruleset):
     assert table.turn == 2
 
 
+@pytest.mark.rules("P28")
 @both
 def test_vector_044_quads(rules: Ruleset):
     assert shown(rules, "Ac Ad Ah Kc", "2c 2d 2h 2s").turn == 2

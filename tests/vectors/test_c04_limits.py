@@ -1,13 +1,16 @@
 """Rule vectors C.4: limits, and fourth street with an open pair (rows 48-62)."""
 
+import pytest
+
 from stud_core import events as ev
-from stud_core.ruleset import Ruleset
+from stud_core.ruleset import OpenPair, Ruleset
 from tests.support.table_driver import deal, only
 from tests.vectors.positions import LEADER, PAIR, both, fifth_street, fourth_street
 
 NO_PAIR = {seat: LEADER[seat] for seat in (1, 2, 3)}
 
 
+@pytest.mark.rules("P52", "P61", "W14", "W15", "W29")
 @both
 def test_vector_048_no_pair_no_choice(rules: Ruleset):
     table = fourth_street(rules, NO_PAIR)
@@ -15,6 +18,7 @@ def test_vector_048_no_pair_no_choice(rules: Ruleset):
     assert table.legal(1) == {"fold", "check", "bet 500"}
 
 
+@pytest.mark.rules("P22", "P62", "W15")
 @both
 def test_vector_049_a_pair_gives_the_choice(rules: Ruleset):
     table = fourth_street(rules)
@@ -25,6 +29,7 @@ def test_vector_049_a_pair_gives_the_choice(rules: Ruleset):
     }
 
 
+@pytest.mark.rules("P23", "P53", "P62", "W29")
 @both
 def test_vector_050_a_low_bet_leaves_the_choice(rules: Ruleset):
     table = fourth_street(rules)
@@ -40,6 +45,7 @@ def test_vector_051_two_low_wagers_do_not_lock(rules: Ruleset):
     assert table.legal(3) == {"fold", "call 1000", "raise to 1500", "raise to 2000"}
 
 
+@pytest.mark.rules("P24", "W17")
 @both
 def test_vector_052_a_high_wager_locks(rules: Ruleset):
     table = fourth_street(rules)
@@ -49,6 +55,7 @@ def test_vector_052_a_high_wager_locks(rules: Ruleset):
     table.refuse("3 raise 2000", "P24", "W17")
 
 
+@pytest.mark.rules("P56", "W18", "W19")
 @both
 def test_vector_053_the_cap_counts_wagers_not_money(rules: Ruleset):
     table = fourth_street(rules)
@@ -58,6 +65,7 @@ def test_vector_053_the_cap_counts_wagers_not_money(rules: Ruleset):
     table.refuse("2 raise 4500", "P56", "W19")
 
 
+@pytest.mark.rules("P24", "W17")
 @both
 def test_vector_054_a_high_bet_is_not_met_with_a_low_raise(rules: Ruleset):
     table = fourth_street(rules)
@@ -67,6 +75,8 @@ def test_vector_054_a_high_bet_is_not_met_with_a_low_raise(rules: Ruleset):
     assert table.legal(2) == {"fold", "call 1000", "raise to 2000"}
 
 
+@pytest.mark.rules("P20", "P62")
+@pytest.mark.knob("open_pair", OpenPair.ANY)
 @both
 def test_vector_055_anybody_may_use_the_pair(rules: Ruleset):
     table = fourth_street(rules)
@@ -102,6 +112,7 @@ def test_vector_058_the_pair_of_an_all_in_player_counts(rules: Ruleset):
     assert only(table.play("2 bet 1000"), ev.ActionTaken).to == 1000
 
 
+@pytest.mark.rules("P51", "W15")
 @both
 def test_vector_059_up_to_twice_is_no_spread(rules: Ruleset):
     table = fourth_street(rules)
@@ -109,6 +120,7 @@ def test_vector_059_up_to_twice_is_no_spread(rules: Ruleset):
         table.refuse(f"1 bet 700{size}", "P62", "W15")
 
 
+@pytest.mark.rules("P27", "P51", "P63", "W16")
 @both
 def test_vector_060_fifth_street_is_at_the_higher_limit(rules: Ruleset):
     table = fifth_street(rules)

@@ -14,6 +14,7 @@ def alternately(table: TableDriver, wagers: int, seats: tuple[int, int] = (1, 2)
         table.play(f"{seats[(number - 1) % 2]} raise {number * 1000}")
 
 
+@pytest.mark.rules("P57")
 @playnow
 def test_vector_063_heads_up_is_uncapped(rules: Ruleset):
     table = fifth_street(rules, 2)
@@ -25,6 +26,8 @@ def test_vector_063_heads_up_is_uncapped(rules: Ruleset):
     assert table.bets() == {1: 9000, 2: 8000}
 
 
+@pytest.mark.rules("W18", "W19")
+@pytest.mark.knob("heads_up", HeadsUp.NEVER)
 @william_hill
 def test_vector_064_never_uncapped(rules: Ruleset):
     table = fifth_street(rules, 2)
@@ -42,6 +45,8 @@ def two_remain_before_the_cap(rules: Ruleset) -> TableDriver:
     return table
 
 
+@pytest.mark.rules("P57")
+@pytest.mark.knob("heads_up", HeadsUp.TWO_REMAIN_BEFORE_CAP)
 @playnow
 def test_vector_065_two_remain_before_the_cap(rules: Ruleset):
     table = two_remain_before_the_cap(rules)
@@ -51,6 +56,7 @@ def test_vector_065_two_remain_before_the_cap(rules: Ruleset):
     assert table.legal(2) == {"fold", "call 1000", "raise to 6000"}
 
 
+@pytest.mark.rules("P56")
 @playnow
 def test_vector_066_a_fold_does_not_lift_the_cap(rules: Ruleset):
     table = fifth_street(rules)
@@ -60,6 +66,7 @@ def test_vector_066_a_fold_does_not_lift_the_cap(rules: Ruleset):
     table.refuse("3 raise 5000", "P56")
 
 
+@pytest.mark.knob("heads_up_counts_all_in", False)
 @playnow
 def test_vector_067_an_all_in_third_player_does_not_count(rules: Ruleset):
     table = fifth_street(rules, behind={3: 1000})
@@ -70,6 +77,7 @@ def test_vector_067_an_all_in_third_player_does_not_count(rules: Ruleset):
     assert table.hand.wagers == 5
 
 
+@pytest.mark.knob("heads_up", HeadsUp.ROUND_START)
 @playnow
 def test_vector_068_knob_round_start(rules: Ruleset):
     table = two_remain_before_the_cap(knobs(rules, heads_up=HeadsUp.ROUND_START))
@@ -77,6 +85,18 @@ def test_vector_068_knob_round_start(rules: Ruleset):
     assert table.legal(1) == {"fold", "call 1000"}
 
 
+@pytest.mark.knob("heads_up", HeadsUp.ROUND_START)
+@playnow
+def test_vector_068_a_round_that_begins_with_two_has_no_cap(rules: Ruleset):
+    """Three were dealt in: a hand that had to begin with two would keep its cap."""
+    table = fifth_street(knobs(rules, heads_up=HeadsUp.ROUND_START))
+    table.play("1 bet 1000", "2 call", "3 fold")
+    assert table.hand.street == 6
+    alternately(table, 5)
+    assert table.legal(2) == {"fold", "call 1000", "raise to 6000"}
+
+
+@pytest.mark.knob("heads_up", HeadsUp.HAND_START)
 @playnow
 @pytest.mark.parametrize("players", [3, 2])
 def test_vector_069_knob_hand_start(rules: Ruleset, players: int):

@@ -1,7 +1,9 @@
 """Rule vectors C.6: all-ins for less than a full wager (rows 71-83)."""
 
+import pytest
+
 from stud_core.events import Verb
-from stud_core.ruleset import Ruleset
+from stud_core.ruleset import Ruleset, ShortAllIn
 from tests.support.table_driver import TableDriver, deal
 from tests.vectors.positions import both, fifth_street, fourth_street, playnow
 
@@ -14,6 +16,7 @@ def short_raise(rules: Ruleset, behind: int, players: int = 3) -> TableDriver:
     return table
 
 
+@pytest.mark.knob("short_all_in", ShortAllIn.HALF_BET)
 @both
 def test_vector_071_less_than_half_does_not_count(rules: Ruleset):
     table = short_raise(rules, 1300)
@@ -38,6 +41,7 @@ def test_vector_073_a_short_raise_does_not_reopen(rules: Ruleset):
     table.refuse("1 complete 2000", "B.8")
 
 
+@pytest.mark.knob("short_all_in", ShortAllIn.HALF_BET)
 @both
 def test_vector_074_half_is_a_full_wager(rules: Ruleset):
     table = short_raise(rules, 1500)

@@ -10,7 +10,7 @@ from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.conservation import check
 from stud_core.evolve import evolve
-from stud_core.ruleset import Ruleset
+from stud_core.ruleset import OddUnits, Ruleset
 from stud_core.state import Table
 from tests.support.table_driver import TableDriver, deal, knobs, only
 from tests.vectors.positions import ROYAL_DOWN, ROYAL_UP, both, playnow, william_hill
@@ -96,26 +96,34 @@ def tied_for_1001(rules: Ruleset, seats: tuple[int, ...], tied: tuple[int, ...],
     return table.won()
 
 
+@pytest.mark.rules("P47")
 @playnow
 def test_vector_088_the_odd_unit_goes_to_the_first_in_deal_order(rules: Ruleset):
     assert tied_for_1001(rules, (1, 2, 3, 4, 5, 6, 7), (2, 5), None) == {2: 501, 5: 500}
 
 
+@pytest.mark.rules("W25")
+@pytest.mark.knob("odd_units", OddUnits.ALL_TO_FIRST_LEFT)
 @william_hill
 def test_vector_089_the_odd_unit_goes_left_of_the_button(rules: Ruleset):
     assert tied_for_1001(rules, (1, 2, 3, 4, 5, 6, 7), (2, 5), 3) == {5: 501, 2: 500}
 
 
+@pytest.mark.rules("P47")
+@pytest.mark.knob("odd_units", OddUnits.ONE_EACH_FROM_LEFT)
 @playnow
 def test_vector_090_one_odd_unit_each(rules: Ruleset):
     assert tied_for_1001(rules, (1, 2, 3, 4, 5, 6, 7), (2, 5, 7), None) == {2: 334, 5: 334, 7: 333}
 
 
+@pytest.mark.rules("W25")
+@pytest.mark.knob("odd_units", OddUnits.ALL_TO_FIRST_LEFT)
 @william_hill
 def test_vector_091_all_odd_units_to_one(rules: Ruleset):
     assert tied_for_1001(rules, (2, 3, 4, 5, 6, 7, 8), (2, 5, 7), 8) == {2: 335, 5: 333, 7: 333}
 
 
+@pytest.mark.rules("W25")
 @william_hill
 def test_vector_092_nothing_for_a_folded_left_neighbour(rules: Ruleset):
     up = {3: "2h 4s 6s 8d", 4: "9c", 5: ROYAL_UP["s"], 7: ROYAL_UP["h"]}
@@ -156,6 +164,7 @@ def test_vector_093_the_odd_unit_is_decided_per_pot(rules: Ruleset):
     assert table.awarded() == [(1, 75, {2: 38, 3: 37}), (0, 200, main)]
 
 
+@pytest.mark.rules("P17", "P47", "W24")
 @both
 @pytest.mark.parametrize(
     ("first", "second", "downs"),

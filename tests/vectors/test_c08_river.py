@@ -16,7 +16,7 @@ from stud_core.deck import Positions, Stub, take
 from stud_core.events import DealMode
 from stud_core.presets import PLAYNOW
 from stud_core.river import river_plan
-from stud_core.ruleset import Ruleset
+from stud_core.ruleset import RiverShortage, Ruleset
 from stud_core.shuffle import deck_order, river_rank
 from tests.support.table_dealer import River
 from tests.support.table_driver import TableDriver, deal, knobs, the
@@ -86,6 +86,7 @@ def test_vector_096_two_all_the_way(rules: Ruleset):
     check_row(96, rules)
 
 
+@pytest.mark.rules("P30", "P31")
 @both
 def test_vector_097_six_all_the_way(rules: Ruleset):
     check_row(97, rules)
@@ -96,6 +97,7 @@ def test_vector_098_seven_then_six(rules: Ruleset):
     check_row(98, rules)
 
 
+@pytest.mark.rules("P33", "P34")
 @both
 def test_vector_099_seven_all_the_way(rules: Ruleset):
     check_row(99, rules)
@@ -106,16 +108,19 @@ def test_vector_100_eight_then_two(rules: Ruleset):
     check_row(100, rules)
 
 
+@pytest.mark.rules("P34")
 @both
 def test_vector_101_eight_then_four(rules: Ruleset):
     check_row(101, rules)
 
 
+@pytest.mark.rules("P35")
 @both
 def test_vector_102_eight_then_five(rules: Ruleset):
     check_row(102, rules)
 
 
+@pytest.mark.rules("P32", "P35", "W20", "W21")
 @both
 def test_vector_103_eight_all_the_way(rules: Ruleset):
     check_row(103, rules)
@@ -209,6 +214,8 @@ RECYCLE_TUPLES = {
 }  # fmt: skip
 
 
+@pytest.mark.rules("P33", "P34", "P35", "W20", "W21")
+@pytest.mark.knob("river_shortage", RiverShortage.COMMUNITY, RiverShortage.RECYCLE_THEN_COMMUNITY)
 @both
 def test_vector_112_all_462_tuples(rules: Ruleset):
     expected = {counts: by_hand(counts, rules.burns) for counts in every_tuple()}
@@ -245,6 +252,7 @@ def test_vector_112_the_plan_says_the_same(rules: Ruleset):
     assert (modes[NORMAL], modes[RECYCLE], modes[COMMUNITY]) == (normal, recycle, 7)
 
 
+@pytest.mark.rules("P36")
 @both
 @pytest.mark.parametrize(
     "counts", [(8, 8, 8, 8, 8), (8, 8, 8, 8, 4), (8, 7, 6, 6, 6), (8, 5, 4, 3, 2), (7, 7, 7, 7, 7)]
@@ -275,6 +283,7 @@ KINGS_AND_QUEENS = {
 }  # fmt: skip
 
 
+@pytest.mark.knob("community_counts_for_first", True, False)
 @both
 def test_vector_114_the_community_card_counts_for_the_first_to_act(rules: Ruleset):
     table = river_after(rules, (8, 8, 8, 8, 8), up=KINGS_AND_QUEENS, community="Kh")
@@ -299,6 +308,7 @@ def test_vector_114_five_visible_cards_may_be_a_straight(rules: Ruleset):
     assert table.turn == 3
 
 
+@pytest.mark.rules("W21")
 @both
 def test_vector_115_the_community_card_belongs_to_everybody(rules: Ruleset):
     """S2, all-in from the ante, completes a royal flush with it."""

@@ -34,6 +34,7 @@ def told(table: TableDriver) -> set[int]:
     return {card for event in table.events(ev.HandShown) for card in event.cards}
 
 
+@pytest.mark.rules("P37", "P39")
 @playnow
 def test_vector_117_the_bettor_shows_first(rules: Ruleset):
     table = on_the_river(rules, best=3)
@@ -49,6 +50,7 @@ def test_vector_117_the_bettor_shows_before_who_acted_first(rules: Ruleset):
     assert table.showdown() == [("shown", 3), ("asked", 1), ("shown", 2), ("mucked", 1)]
 
 
+@pytest.mark.rules("P37", "P40", "P54")
 @playnow
 def test_vector_118_the_raiser_shows_first(rules: Ruleset):
     table = on_the_river(rules, best=2, players=2)
@@ -56,6 +58,7 @@ def test_vector_118_the_raiser_shows_first(rules: Ruleset):
     assert table.showdown() == [("shown", 1), ("shown", 2)]
 
 
+@pytest.mark.rules("P38")
 @playnow
 def test_vector_119_the_first_option_shows_first(rules: Ruleset):
     boards = {1: LEADER[3], 2: LEADER[2], 3: LEADER[1]}
@@ -67,6 +70,7 @@ def test_vector_119_the_first_option_shows_first(rules: Ruleset):
     assert table.showdown()[0] == ("shown", 3)
 
 
+@pytest.mark.rules("P37", "P43")
 @playnow
 def test_vector_120_the_last_aggressor_always_shows(rules: Ruleset):
     table = on_the_river(rules, best=3)
@@ -79,6 +83,7 @@ def test_vector_120_the_last_aggressor_always_shows(rules: Ruleset):
     assert none(table.events(), ev.ShowPrompted)
 
 
+@pytest.mark.rules("P43", "P44")
 @playnow
 def test_vector_121_a_losing_caller_mucks_by_himself(rules: Ruleset):
     table = on_the_river(rules, best=2)
@@ -90,6 +95,7 @@ def test_vector_121_a_losing_caller_mucks_by_himself(rules: Ruleset):
     only(table.events(), ev.HandEnded)
 
 
+@pytest.mark.rules("P43", "P45")
 @playnow
 @pytest.mark.parametrize("answer", ["timeout", "muck", "show"])
 def test_vector_122_a_losing_caller_is_asked(rules: Ruleset, answer: str):
@@ -112,6 +118,7 @@ def test_vector_122_a_losing_caller_is_asked(rules: Ruleset, answer: str):
     assert none(table.events(), ev.SatOut), "a missed show prompt sits nobody out (B.18)"
 
 
+@pytest.mark.rules("P46")
 @playnow
 @pytest.mark.parametrize("showing", [[], [3]])
 def test_vector_123_a_winning_caller_is_shown(rules: Ruleset, showing: list[int]):
@@ -122,6 +129,7 @@ def test_vector_123_a_winning_caller_is_shown(rules: Ruleset, showing: list[int]
     assert none(table.events(), ev.ShowPrompted)
 
 
+@pytest.mark.rules("P41", "P42")
 @playnow
 @pytest.mark.parametrize("answer", ["timeout", "muck", "show"])
 def test_vector_124_an_uncalled_winner_chooses(rules: Ruleset, answer: str):
@@ -205,6 +213,7 @@ def test_vector_126_no_card_is_turned_before_the_showdown(rules: Ruleset):
     assert table.showdown()[0] == ("shown", 2)
 
 
+@pytest.mark.rules("P46", "W23")
 @both
 def test_vector_127_a_winning_called_hand_cannot_be_folded(rules: Ruleset):
     table = on_the_river(rules, best=3, showing=[1, 2, 3])

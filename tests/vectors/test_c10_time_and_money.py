@@ -10,7 +10,7 @@ import pytest
 from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.rejection import Reason
-from stud_core.ruleset import Ruleset
+from stud_core.ruleset import Ruleset, TopUp
 from tests.support.table_driver import TableDriver, account, deal, none, only
 from tests.vectors.positions import both, fifth_street, playnow, stack_with, william_hill
 
@@ -27,6 +27,7 @@ def missed_action(table: TableDriver, verb: ev.Verb) -> None:
     assert table.dealt_in() == (2, 3)
 
 
+@pytest.mark.rules("P25", "P55")
 @playnow
 def test_vector_128_silence_without_a_bet_checks(rules: Ruleset):
     table = fifth_street(rules)
@@ -34,6 +35,7 @@ def test_vector_128_silence_without_a_bet_checks(rules: Ruleset):
     missed_action(table, ev.Verb.CHECK)
 
 
+@pytest.mark.rules("P25", "P55")
 @playnow
 def test_vector_129_silence_facing_a_bet_folds(rules: Ruleset):
     table = fifth_street(rules)
@@ -88,6 +90,7 @@ def not_bought_in(rules: Ruleset, amount: int) -> tuple[Reason, str]:
     return refusal.reason, refusal.rule
 
 
+@pytest.mark.rules("P3", "P4")
 @playnow
 def test_vector_133_posted_minimum_and_maximum(rules: Ruleset):
     """50 and 200 are ten and forty times the lower limit."""
@@ -97,6 +100,8 @@ def test_vector_133_posted_minimum_and_maximum(rules: Ruleset):
     assert not_bought_in(rules, 20_001) == (Reason.BUY_IN_TOO_LARGE, "P3")
 
 
+@pytest.mark.rules("W1", "W2")
+@pytest.mark.knob("max_buy_in", None)
 @william_hill
 def test_vector_134_ten_times_the_lower_limit(rules: Ruleset):
     assert not_bought_in(rules, 4_999) == (Reason.BUY_IN_TOO_SMALL, "W2")
@@ -104,6 +109,7 @@ def test_vector_134_ten_times_the_lower_limit(rules: Ruleset):
     assert bought_in(rules, 500_000)
 
 
+@pytest.mark.knob("top_up", TopUp.WITHIN_LIMITS)
 @playnow
 def test_vector_135_a_top_up_must_reach_the_minimum(rules: Ruleset):
     up = {1: "Ac Kd Jh 9s", 2: "2c Td 8h 6s"}
@@ -169,6 +175,7 @@ def test_vector_137_leaving_in_mid_hand(rules: Ruleset, bet: bool):
     assert table.dealt_in() == (1, 3)
 
 
+@pytest.mark.rules("P2", "P9")
 @both
 def test_vector_138_one_player_starts_no_hand(rules: Ruleset):
     table = fifth_street(rules, 2)
@@ -187,6 +194,8 @@ def test_vector_138_one_player_starts_no_hand(rules: Ruleset):
     assert table.running
 
 
+@pytest.mark.rules("P2", "W3")
+@pytest.mark.knob("seats", 8)
 @both
 def test_vector_139_the_ninth_player(rules: Ruleset):
     table = TableDriver(rules, dict.fromkeys(range(1, 9), 10_000))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from stud_core import events as ev
 from stud_core.pots import build_pots
 from stud_core.ruleset import Ruleset
@@ -36,6 +38,7 @@ def test_vector_151_a_posted_bring_in_has_acted(rules: Ruleset):
     table.refuse("1 complete 500", "B.8")
 
 
+@pytest.mark.knob("rake_cap", None)
 @both
 def test_vector_152_an_unmatched_ante_is_a_pot_of_its_own(rules: Ruleset):
     raked = knobs(rules, rake_bps=1000, rake_cap=None, no_rake_before_fourth=False)

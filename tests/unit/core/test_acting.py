@@ -252,6 +252,7 @@ def test_the_price_of_a_short_bring_in_comes_back_uncalled():
 # --- knobs -------------------------------------------------------------------
 
 
+@pytest.mark.knob("completion_counts_as_raise", True)
 def test_a_completion_may_count_as_a_raise():
     house = third(knobs(RULES, completion_counts_as_raise=True))
     house.play("1 bring_in, 2 complete, 3 raise, 1 raise")
@@ -262,6 +263,7 @@ def test_a_completion_may_count_as_a_raise():
     assert (house.hand.level, house.hand.wagers) == (2_000, 4)
 
 
+@pytest.mark.knob("short_all_in", ShortAllIn.HALF_BET, ShortAllIn.FULL_BET, ShortAllIn.ANY)
 @pytest.mark.parametrize(
     ("rule", "seat_1", "seat_3"),
     [
@@ -309,6 +311,7 @@ def test_only_what_takes_the_last_chips_is_all_in():
     ]
 
 
+@pytest.mark.knob("short_all_in", ShortAllIn.FULL_BET)
 @pytest.mark.parametrize(("to", "full_level", "wagers"), [(1_900, 1_000, 1), (1_999, 1_000, 1), (2_000, 2_000, 2)])
 def test_full_bets_only(to: int, full_level: int, wagers: int):
     up = {1: "Ac Kd Jh", 2: "Qc Td 8h", 3: "2c 7d 5h"}
@@ -321,6 +324,8 @@ def test_full_bets_only(to: int, full_level: int, wagers: int):
     assert (house.hand.level, house.hand.full_level, house.hand.wagers) == (to, full_level, wagers)
 
 
+@pytest.mark.rules("P22")
+@pytest.mark.knob("open_pair", OpenPair.HOLDER_ONLY)
 def test_only_the_holder_of_the_pair():
     house = fourth(knobs(RULES, open_pair=OpenPair.HOLDER_ONLY))
     assert [option.size for option in house.hand.options[2:]] == [ev.Size.LOW, ev.Size.HIGH]
@@ -333,6 +338,7 @@ def test_only_the_holder_of_the_pair():
     assert offered(house)[2:] == [("raise", 2_500)], "after a big bet everybody raises big"
 
 
+@pytest.mark.knob("open_pair", OpenPair.OFF)
 def test_no_option_at_all():
     house = fourth(knobs(RULES, open_pair=OpenPair.OFF))
     assert offered(house)[2:] == [("bet", 500)]
@@ -368,6 +374,7 @@ def test_a_small_size_below_the_price_is_not_offered():
     assert offered(house) == [("fold", 0), ("call", 150), ("complete", 500)]
 
 
+@pytest.mark.knob("heads_up_counts_all_in", False, True)
 @pytest.mark.parametrize(
     ("heads_up", "all_in_counts", "legal"),
     [
@@ -400,6 +407,7 @@ def test_the_cap_is_looked_at_when_it_is_reached():
     assert house.hand.level == 6_000
 
 
+@pytest.mark.knob("heads_up", HeadsUp.ROUND_START, HeadsUp.HAND_START)
 @pytest.mark.parametrize("heads_up", [HeadsUp.ROUND_START, HeadsUp.HAND_START])
 def test_a_round_that_begins_heads_up_has_no_cap(heads_up: HeadsUp):
     house = House(knobs(RULES, heads_up=heads_up), [1, 2], up={1: "Ac Kd Jh", 2: "2c Td 8h"})
@@ -409,6 +417,7 @@ def test_a_round_that_begins_heads_up_has_no_cap(heads_up: HeadsUp):
     assert house.hand.level == 6_000
 
 
+@pytest.mark.knob("away_folds_now", True)
 def test_away_players_fold_at_their_turn():
     house = third(knobs(RULES, away_folds_now=True))
     house.send(cmd.SitOut("a3"))
@@ -424,6 +433,7 @@ def test_away_players_fold_at_their_turn():
     assert (action.verb, action.turn_id) == (ev.Verb.FOLD, turn)
 
 
+@pytest.mark.knob("away_folds_now", False)
 def test_sitting_out_in_a_hand_keeps_the_clock():
     house = third()
     house.send(cmd.SitOut("a2"))

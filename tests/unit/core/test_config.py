@@ -21,6 +21,7 @@ def both() -> list[Ruleset]:
     return list(RULESETS.values())
 
 
+@pytest.mark.rules("P48", "W2")
 @pytest.mark.parametrize("ruleset", both(), ids=lambda ruleset: ruleset.name)
 @pytest.mark.parametrize("stakes", STAKES.values(), ids=lambda stakes: str(stakes.small_bet))
 def test_every_preset_can_be_opened(ruleset: Ruleset, stakes: Stakes):
@@ -161,6 +162,7 @@ def test_a_rake_above_ten_percent_is_for_test_tables():
     assert faults(too_much) == {(Reason.INVALID_RULESET, "rake_bps")}
 
 
+@pytest.mark.rules("W9")
 def test_half_the_lower_limit_is_exact():
     assert faults(table_config(WILLIAM_HILL, bring_in=249)) == {(Reason.INVALID_TABLE, "bring_in")}
     parameter = knobs(WILLIAM_HILL, bring_in=BringInKind.PARAMETER)

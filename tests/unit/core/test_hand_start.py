@@ -58,6 +58,7 @@ def test_the_pause_between_hands():
     assert pause_left_ms(config, 10_000, 99_000) == 0
 
 
+@pytest.mark.rules("P5", "P6")
 def test_one_commit_when_nobody_is_asked():
     house = House(RULES, [1, 2])
     house.ready_deck()
@@ -85,6 +86,7 @@ def asked_house() -> House:
     return house
 
 
+@pytest.mark.rules("P8")
 def test_asked_players_post_one_by_one():
     house = asked_house()
     prompt = house.hand.prompts[0].prompt_id
@@ -170,6 +172,9 @@ def test_a_player_whose_ante_is_in_and_who_leaves_is_dealt_in():
     assert not house.hand.live[3]
 
 
+@pytest.mark.knob("action_clock_ms", 0)
+@pytest.mark.knob("ante_clock_ms", 0)
+@pytest.mark.knob("show_clock_ms", 0)
 def test_without_a_clock_the_table_waits():
     house = House(knobs(RULES, ante_clock_ms=0, action_clock_ms=0, show_clock_ms=0))
     house.sit(1, auto_post=False, muck_losing=False)
@@ -203,6 +208,7 @@ def test_antes_may_be_nothing(ante: int):
     assert (house.at(1).stack, house.at(2).stack) == (10_000 + ante, 10_000 - ante)
 
 
+@pytest.mark.rules("W26")
 def test_the_button_moves_to_the_next_player_dealt_in():
     house = House(BUTTON, [2, 5, 7], up={2: "2c", 5: "Td", 7: "Jh"})
     orders = []

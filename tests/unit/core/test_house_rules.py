@@ -195,6 +195,13 @@ def test_the_words_are_those_of_the_value(changes: dict[str, object], words: str
     assert words in text(rules)
 
 
+@pytest.mark.knob("pre_fold_is_literal", True, False)
+@pytest.mark.parametrize(("literal", "told"), [(True, "folds even if checking is free"), (False, "checks if that is")])
+def test_a_fold_chosen_ahead_is_told_where_it_can_be_chosen(literal: bool, told: str):
+    assert f"A fold chosen ahead {told}" in text(knobs(WILLIAM_HILL, pre_fold_is_literal=literal))
+    assert "chosen ahead" not in text(knobs(PLAYNOW, pre_fold_is_literal=literal))
+
+
 def test_what_is_off_is_not_mentioned():
     assert "is free." not in text(knobs(RAKED, no_rake_before_fourth=False)).partition("Rake")[2]
     assert "button" not in text(PLAYNOW)

@@ -39,6 +39,7 @@ def test_the_core_asks_that_evaluator():
         assert rank_best(cards) == evaluator._pheval.evaluate_5cards(*cards)
 
 
+@pytest.mark.rules("P46", "W23")
 @pytest.mark.parametrize(
     ("hand", "name"),
     [
@@ -65,6 +66,7 @@ def test_the_best_and_the_worst():
     assert rank_best(parse_cards("7c 5d 4h 3s 2c")) == 7462
 
 
+@pytest.mark.rules("P1", "W22")
 def test_seven_cards_are_the_best_five_of_them():
     cards = parse_cards("9c 9d Kh Ks 2c 2d As")
     assert rank_best(cards) == min(rank_best(five) for five in combinations(cards, 5))

@@ -60,6 +60,7 @@ def test_nothing_runs_short_below_seven_players():
             assert (mode is DealMode.RECYCLE) == (counts == (7, 7, 7, 7, 7))
 
 
+@pytest.mark.knob("river_burn_reserve", 0, 1, 2)
 def test_the_reserve_decides_the_boundary():
     exact = (7, 7, 7, 7, 7)
     assert river_plan(knobs(PLAYNOW, river_burn_reserve=0), exact) == RiverPlan(DealMode.NORMAL, False, 7, 7)
@@ -68,6 +69,7 @@ def test_the_reserve_decides_the_boundary():
     assert river_plan(knobs(PLAYNOW, river_burn_reserve=2), tight) == RiverPlan(DealMode.RECYCLE, False, 7, 10)
 
 
+@pytest.mark.knob("river_shortage", RiverShortage.COMMUNITY)
 def test_burns_without_recycling_go_to_a_community_card():
     ruleset = knobs(PLAYNOW, river_shortage=RiverShortage.COMMUNITY)
     assert river_plan(ruleset, (7, 7, 7, 7, 7)) == RiverPlan(DealMode.COMMUNITY, False, 7, 3)

@@ -32,6 +32,7 @@ def test_a_table_is_opened_once():
     assert house.refuse(cmd.OpenTable(table_config(PLAYNOW))).reason is Reason.TABLE_EXISTS
 
 
+@pytest.mark.knob("auto_post_default", False)
 def test_from_reservation_to_seat():
     house = House(PLAYNOW)
     asked = only(house.send(cmd.TakeSeat("a3", 3, 6_000)), ev.BuyInRequested)
@@ -45,12 +46,25 @@ def test_from_reservation_to_seat():
     assert house.refuse(cmd.RecordFunding(1, 6_000)).reason is Reason.ALREADY_DONE
 
 
+@pytest.mark.knob("auto_post_default", True)
 def test_preferences_default_to_the_ruleset():
     house = House(WILLIAM_HILL)
     asked = only(house.send(cmd.TakeSeat("a", None, 5_000)), ev.BuyInRequested)
     assert (asked.seat, asked.auto_post, asked.muck_losing) == (1, True, True)
     asked = only(house.send(cmd.TakeSeat("b", None, 5_000, auto_post=False, muck_losing=False)), ev.BuyInRequested)
     assert (asked.seat, asked.auto_post, asked.muck_losing) == (2, False, False)
+
+
+@pytest.mark.knob("auto_post_default", True, False)
+@pytest.mark.knob("muck_losing_default", True, False)
+@pytest.mark.parametrize("auto_post", [True, False])
+@pytest.mark.parametrize("muck_losing", [True, False])
+def test_what_a_player_does_not_say_the_ruleset_says(auto_post: bool, muck_losing: bool):
+    house = House(knobs(RULES, auto_post_default=auto_post, muck_losing_default=muck_losing))
+    asked = only(house.send(cmd.TakeSeat("a", None, 5_000)), ev.BuyInRequested)
+    assert (asked.auto_post, asked.muck_losing) == (auto_post, muck_losing)
+    house.send(cmd.RecordFunding(asked.sitting_no, 5_000))
+    assert (house.at(1).auto_post, house.at(1).muck_losing) == (auto_post, muck_losing)
 
 
 @pytest.mark.parametrize(
@@ -69,6 +83,7 @@ def test_refused_seats(command: cmd.TakeSeat, reason: Reason, rule: str):
     assert (refusal.reason, refusal.rule) == (reason, rule)
 
 
+@pytest.mark.knob("seats", 2)
 def test_a_full_table():
     house = House(knobs(WILLIAM_HILL, seats=2), [1, 2])
     refusal = house.refuse(cmd.TakeSeat("b", None, 10_000))
@@ -157,6 +172,7 @@ def test_a_blocked_cash_out_pauses_the_table():
     assert kinds(house.send(cmd.RecordCashOutBlocked(2, "CLAIM_MISMATCH"))) == ["CashOutHeld"]
 
 
+@pytest.mark.rules("P9")
 def test_sitting_out_and_in():
     house = House(RULES, [1, 2])
     assert house.refuse(cmd.SitIn("a1")).reason is Reason.NOT_SITTING_OUT
@@ -182,6 +198,7 @@ def test_an_all_in_player_may_sit_in_again_but_not_one_without_chips():
     assert house.refuse(cmd.SitIn("a1")).reason is Reason.NO_CHIPS
 
 
+@pytest.mark.rules("P7")
 def test_preferences():
     house = House(RULES, [1])
     assert house.send(cmd.SetPreferences("a1", muck_losing=False)) == [ev.PreferencesSet(1, 1, True, False)]

@@ -158,6 +158,7 @@ def test_the_first_shower_shows_also_when_he_loses():
     assert order == [1, 2], "all checked: who acted first shows first, and the winner"
 
 
+@pytest.mark.rules("P41", "P42")
 def test_an_uncalled_winner_may_show():
     house = river()
     events = house.play("1 bet, 2 fold, 3 fold")
@@ -232,6 +233,7 @@ def test_a_pot_of_ones_own_is_not_shown_for(down: str, shown: list[int]):
     assert [e.seat for e in house.happened(ev.HandMucked)] == [seat for seat in (1, 3) if seat not in shown]
 
 
+@pytest.mark.knob("odd_units", OddUnits.HIGH_CARD_BY_SUIT)
 @pytest.mark.parametrize(
     ("up", "down", "shares"),
     [
@@ -253,6 +255,7 @@ def test_odd_units_by_the_highest_card(up: dict[int, str], down: dict[int, str],
     assert {share.seat: share.amount for share in house.happened(ev.PotAwarded)[0].shares} == shares
 
 
+@pytest.mark.knob("no_rake_before_fourth", True, False)
 @pytest.mark.parametrize(("before_fourth", "rake"), [(True, 0), (False, 15)])
 def test_rake_before_fourth_street(before_fourth: bool, rake: int):
     house = House(knobs(RULES, rake_bps=1_000, no_rake_before_fourth=before_fourth), [1, 2, 3])
@@ -286,6 +289,7 @@ def test_rake_that_the_main_pot_cannot_bear_comes_from_the_next():
     assert house.happened(ev.HandEnded)[0].rake == house.state.rake_taken == 255
 
 
+@pytest.mark.knob("rake_cap", 100)
 def test_rake_is_capped_and_allotted():
     house = House(knobs(RULES, rake_bps=500, rake_cap=100), [1, 2, 3], up=UP, down=DOWN)
     house.start()

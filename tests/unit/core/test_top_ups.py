@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.presets import PLAYNOW
@@ -23,6 +25,7 @@ def broke_house() -> House:
     return house
 
 
+@pytest.mark.knob("top_up", TopUp.WITHIN_LIMITS)
 def test_the_resulting_stack_lies_within_the_limits():
     house = broke_house()
     for amount in (0, -5, 1_749, 16_751):
@@ -108,6 +111,7 @@ def test_a_short_stack_may_ask_for_too_little_only_in_a_hand():
     assert house.at(2).pending == 10
 
 
+@pytest.mark.knob("top_up", TopUp.ANY_AMOUNT)
 def test_any_amount_is_a_knob():
     house = House(knobs(PLAYNOW, top_up=TopUp.ANY_AMOUNT), {1: 5_000, 2: 5_000})
     house.start()

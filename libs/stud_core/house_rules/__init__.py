@@ -1,0 +1,69 @@
+"""The house rules in words, for people who want to play: made from the table's configuration that the engine plays by.
+
+No sentence stands here that does not follow from a knob, a table parameter or a statement both pages share, so page
+and game cannot differ. Amounts are spoken in whole currency units.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from stud_core.house_rules import betting, cards, ending
+from stud_core.house_rules.saying import money
+from stud_core.ruleset import TableConfig
+
+WIDTH: Final = 100
+_INDENT: Final = 18
+
+
+class Section(NamedTuple):
+    """One subject, in the order of play."""
+
+    title: str
+    text: str
+
+
+def house_rules(config: TableConfig) -> list[Section]:
+    """Return the complete rules of a table."""
+    return [Section(title, text(config)) for title, text in _SECTIONS]
+
+
+def headline(config: TableConfig) -> str:
+    """What the page is about, with the version that every hand records."""
+    stakes = f"{money(config.small_bet)}/{money(config.big_bet)} {config.currency}"
+    return (
+        f'Seven-card stud, fixed limit {stakes}: house rules "{config.ruleset.name}", version {config.ruleset.version}'
+    )
+
+
+def page(config: TableConfig) -> str:
+    """Return the rules as one page of plain text, 100 columns wide."""
+    lines = [headline(config)]
+    for title, text in house_rules(config):
+        first = title.ljust(_INDENT)
+        lines += [""] * (title in _AFTER_A_BREAK)
+        lines += textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=" " * _INDENT)
+    return "\n".join(lines) + "\n"
+
+
+_AFTER_A_BREAK: Final = {"The table", "The deal", "Streets and bets", "Short of cards", "Clock and away"}
+_SECTIONS: Final[tuple[tuple[str, Callable[[TableConfig], str]], ...]] = (
+    ("The table", cards.table),
+    ("Buying in", cards.buying_in),
+    ("Antes", cards.antes),
+    ("The deal", cards.deal),
+    ("The low card", cards.low_card),
+    ("Streets and bets", betting.bets),
+    ("The open pair", betting.open_pair),
+    ("The cap", betting.cap),
+    ("Heads up", betting.heads_up),
+    ("All-in", betting.all_in),
+    ("Short of cards", cards.river),
+    ("Showdown", ending.showdown),
+    ("Odd chips", ending.odd_chips),
+    ("Rake", ending.rake),
+    ("Clock and away", ending.clock),
+    ("Acting ahead", ending.ahead),
+)

@@ -1,0 +1,84 @@
+"""The house rules of betting."""
+
+from __future__ import annotations
+
+from stud_core.house_rules.saying import WORDS, left, money
+from stud_core.ruleset import HeadsUp, OpenPair, ShortAllIn, TableConfig
+
+
+def bets(config: TableConfig) -> str:
+    small, big = money(config.small_bet), money(config.big_bet)
+    return (
+        "From fourth street on the highest cards showing act first, or the next player clockwise if that one is "
+        f"all-in; of equal ones, the closest to {left(config)}. Pairs, two pair, three and four of a kind count, "
+        "straights and flushes of up to four cards do not. If nobody has bet you check or bet; facing a bet you fold, "
+        "call or raise. You may check and raise later. Bets and raises are exactly "
+        f"{small} on third and fourth street and exactly {big} on fifth, sixth and seventh."
+    )
+
+
+def open_pair(config: TableConfig) -> str:
+    low, high = config.small_bet, config.big_bet
+    small, big = money(low), money(high)
+    after = (
+        f"After one bet or raise by {big} all the others are by {big} as well: after a bet of {small} and a raise to "
+        f"{money(low + high)} the next raise is to {money(low + 2 * high)}. A pair that shows up later changes "
+        "nothing."
+    )
+    return {
+        OpenPair.ANY: f"If a player's two cards showing on fourth street are a pair, every player may bet or raise by "
+        f"{small} or by {big} in that round. {after}",
+        OpenPair.HOLDER_ONLY: "If a player's two cards showing on fourth street are a pair, that player alone may bet "
+        f"or raise by {small} or by {big} in that round. {after}",
+        OpenPair.OFF: f"A pair showing on fourth street changes nothing: bets and raises stay at {small}.",
+    }[config.ruleset.open_pair]
+
+
+def cap(config: TableConfig) -> str:
+    rules = config.ruleset
+    raises = "one raise" if rules.max_raises == 1 else f"{WORDS[rules.max_raises]} raises"
+    bets = [money(number * config.big_bet) for number in range(1, rules.max_raises + 2)]
+    totals = ", ".join(bets[:-1]) + f" and {bets[-1]}"
+    if rules.completion_counts_as_raise:
+        bring_in = "On third street the bring-in is the bet, and completing it is the first raise."
+    else:
+        bring_in = "On third street the bring-in does not count; completing it is the bet, not a raise."
+    return (
+        f"A betting round has one bet and {raises}, after which you can only call or fold: on fifth street {totals}. "
+        f"{bring_in}"
+    )
+
+
+def heads_up(config: TableConfig) -> str:
+    rules = config.ruleset
+    counted = "is" if rules.heads_up_counts_all_in else "is not"
+    all_in = f"A player who is all-in {counted} counted as left."
+    return {
+        HeadsUp.NEVER: "The cap holds for two players just as for more.",
+        HeadsUp.TWO_REMAIN_BEFORE_CAP: "Once only two players are left, raises are unlimited, unless the cap of the "
+        f"round was reached before. {all_in}",
+        HeadsUp.ROUND_START: "If only two players are left when a betting round begins, raises are unlimited in that "
+        f"round. {all_in}",
+        HeadsUp.HAND_START: "If a hand is dealt to two players, raises are unlimited in it. A hand that comes down to "
+        "two players keeps its cap.",
+    }[rules.heads_up]
+
+
+def all_in(config: TableConfig) -> str:
+    big = config.big_bet
+    bet, half, full = money(big), money(big + (big + 1) // 2), money(2 * big)
+    others = "those who have acted may only call or fold, and the others may make it the full amount"
+    short = {
+        ShortAllIn.HALF_BET: "If it is at least half of what a full one would add, it counts as full and everybody may "
+        f"raise again; with less {others}. Example: on a bet of {bet} an all-in for {half} or more is a raise.",
+        ShortAllIn.FULL_BET: f"It counts only if it is a full one; with less {others}. Example: on a bet of {bet} only "
+        f"an all-in for {full} is a raise.",
+        ShortAllIn.ANY: "Whatever it is, it counts as full and everybody may raise again.",
+    }
+    return (
+        "You play with the chips in front of you and nothing else. If they do not cover a call, you call with all of "
+        "them. If they do not cover a bet or raise, you may put them all in. "
+        f"{short[config.ruleset.short_all_in]} From each opponent you can win as much as you put in yourself: the "
+        "rest goes into side pots, and what nobody matches comes back. When fewer than two players can still bet, "
+        "the remaining cards are dealt without betting, and the hands stay hidden until the showdown."
+    )
