@@ -116,6 +116,10 @@ DEEP := tests/property tests/exhaustive tests/oracle tests/unit/referee/test_hon
 deep: $(STAMP) ## the searching tests again, with many times the examples
 	STUD_DEEP=1 $(BIN)/pytest -n 2 --timeout=3600 $(DEEP) </dev/null
 
+.PHONY: mutation
+mutation: $(STAMP) ## change one thing in the rules at a time: does a test fail? AREA=pots for a part
+	@$(BIN)/python tools/mutation.py $(AREA) $(ARGS)
+
 # --- running -----------------------------------------------------------------
 
 .PHONY: demo

@@ -67,26 +67,28 @@ def choices(state: Table, account: str) -> tuple[Option, ...]:
 
 def holds(state: Table, account: str, chosen: PreAction) -> bool:
     """Whether the choice still stands: same street, same price (Fold at any), and still possible."""
-    sitting = state.of(account)
-    if sitting is None or _cannot_act(state, sitting):
-        return False
-    hand = state.running
-    if (hand.hand_no, hand.street) != (chosen.hand_no, chosen.street):
-        return False
-    if chosen.verb is not Verb.FOLD and hand.level != chosen.level:
-        return False
-    return _option(state, hand, sitting.seat, chosen) is not None
+    return _meant(state, account, chosen) is not None
 
 
 def action(state: Table, account: str, chosen: PreAction) -> Act | None:
     """The player's action now that it is his turn; None when the choice no longer holds and he is to be asked."""
-    if not holds(state, account, chosen):
+    option = _meant(state, account, chosen)
+    if option is None or state.at(state.running.turn_seat).account != account:
+        return None
+    return Act(account, state.running.turn_id, option.verb, option.to, option.size, by_pre_action=True)
+
+
+def _meant(state: Table, account: str, chosen: PreAction) -> Option | None:
+    """What the choice stands for as long as it holds."""
+    sitting = state.of(account)
+    if sitting is None or _cannot_act(state, sitting):
         return None
     hand = state.running
-    option = _option(state, hand, hand.turn_seat, chosen)
-    if option is None or state.at(hand.turn_seat).account != account:
+    if (hand.hand_no, hand.street) != (chosen.hand_no, chosen.street):
         return None
-    return Act(account, hand.turn_id, option.verb, option.to, option.size, by_pre_action=True)
+    if chosen.verb is not Verb.FOLD and hand.level != chosen.level:
+        return None
+    return _option(state, hand, sitting.seat, chosen)
 
 
 def _cannot_choose(state: Table, sitting: Sitting) -> str:

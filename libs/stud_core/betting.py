@@ -158,13 +158,12 @@ def wager_verb(hand: Hand, config: TableConfig) -> Verb:
     return _COMPLETE
 
 
-def legal_options(state: Table, seat: int = 0) -> tuple[Option, ...]:
-    """Everything the seat (default: the one to act) may do now, were it his turn.
+def legal_options(state: Table, seat: int) -> tuple[Option, ...]:
+    """Everything the seat may do now, were it his turn.
 
     Fold is always there, also where checking is free (W29, B.20), but not for the forced bring-in (B.3).
     """
-    hand = state.running
-    return options_of(state, hand, state.rules, seat or hand.turn_seat)
+    return options_of(state, state.running, state.rules, seat)
 
 
 def options_of(state: Table, hand: Hand, config: TableConfig, seat: int) -> tuple[Option, ...]:

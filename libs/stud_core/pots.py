@@ -45,14 +45,9 @@ def uncalled(bets: Sequence[int], live: Sequence[bool]) -> tuple[int, int]:
     The second largest contribution of the round counts, whoever made it and whether or not he folded (B.21).
     """
     largest = max(bets)
-    second = 0
-    holder = 0
-    for seat, bet in enumerate(bets):
-        if bet == largest and not holder and live[seat]:
-            holder = seat
-        elif bet > second:
-            second = bet
-    return (holder, largest - second) if holder and largest > second else (0, 0)
+    holder = next((seat for seat, bet in enumerate(bets) if bet == largest and live[seat]), 0)
+    amount = largest - max([bet for seat, bet in enumerate(bets) if seat != holder])
+    return (holder, amount) if amount else (0, 0)
 
 
 def called_money(paid: Sequence[int]) -> int:

@@ -11,7 +11,7 @@ from stud_core.bet_ahead import PreAction
 from stud_core.events import Size, Verb
 from stud_core.rejection import Reason, Rejection
 from stud_core.ruleset import Ruleset
-from tests.support.table_driver import TableDriver, account, deal, knobs, only
+from tests.support.table_driver import TableDriver, account, deal, describe, knobs, only
 from tests.vectors.positions import fifth_street, fourth_street, playnow, william_hill
 
 
@@ -97,7 +97,18 @@ def test_vector_142_a_bet_of_the_chosen_size(rules: Ruleset, size: Size, to: int
     assert refused(table, 2, Verb.BET).reason is Reason.ILLEGAL_ACTION  # with an open pair there are two
     chosen = ahead(table, 2, Verb.BET, size)
     table.play("1 check")
+    sent = cmd.Act(account(2), table.hand.turn_id, Verb.BET, to, size, by_pre_action=True)
+    assert bet_ahead.action(table.state, account(2), chosen) == sent
     assert done(on_turn(table, 2, chosen)) == (Verb.BET, to, to)
+
+
+@william_hill
+def test_vector_142_the_size_of_the_street_may_be_named(rules: Ruleset):
+    table = fifth_street(rules)
+    assert refused(table, 2, Verb.BET, Size.LOW).reason is Reason.ILLEGAL_ACTION
+    chosen = ahead(table, 2, Verb.BET, Size.HIGH)
+    table.play("1 check")
+    assert done(on_turn(table, 2, chosen)) == (Verb.BET, 1000, 1000)
 
 
 @william_hill
@@ -188,14 +199,16 @@ def test_vector_146_a_folded_or_absent_player_chooses_nothing(rules: Ruleset):
     standing = ahead(table, 4, Verb.FOLD)
     table.play("2 call", "3 fold")
     table.send(cmd.SitOut(account(4)))
-    for seat, why in ((2, "all-in"), (3, "has folded"), (4, "sits out")):
+    not_in = "the player has folded, is all-in, or was not dealt in"
+    for seat, why in ((2, not_in), (3, not_in), (4, "the player sits out or leaves")):
         rejection = refused(table, seat, Verb.FOLD)
         assert (rejection.reason, rejection.rule) == (Reason.PRE_ACTION_NOT_ALLOWED, "B.16")
-        assert why in rejection.text
+        assert rejection.text == why
     assert not bet_ahead.holds(table.state, account(4), standing)
     table.sit(8)
-    assert "not dealt in" in refused(table, 8, Verb.FOLD).text
-    assert refused(table, 7, Verb.FOLD).reason is Reason.NOT_SEATED
+    assert refused(table, 8, Verb.FOLD).text == not_in
+    stranger = refused(table, 7, Verb.FOLD)
+    assert (stranger.reason, stranger.text) == (Reason.NOT_SEATED, "the account does not sit at this table")
 
 
 @playnow
@@ -206,6 +219,7 @@ def test_vector_147_no_bet_ahead_at_playnow(rules: Ruleset, verb: Verb):
     table.play("1 bet 1000")
     rejection = refused(table, 3, verb)
     assert (rejection.reason, rejection.rule) == (Reason.PRE_ACTION_NOT_ALLOWED, "B.16")
+    assert rejection.text == "this table has no bet-ahead: wait for the turn"
     by_itself = cmd.Act(account(2), table.hand.turn_id, verb, by_pre_action=True)
     assert table.reject(by_itself).reason is Reason.PRE_ACTION_NOT_ALLOWED
 
@@ -226,10 +240,22 @@ def test_only_the_buttons_of_the_page_and_what_is_legal_can_be_chosen(rules: Rul
     for verb in set(Verb) - {Verb.FOLD, Verb.BET}:
         rejection = refused(table, 2, verb)
         assert (rejection.reason, rejection.rule) == (Reason.ILLEGAL_ACTION, "W28")
-        assert rejection.text.endswith("possible: fold, bet to 1000")
-        assert rejection.legal
+        name = verb.name.lower()
+        assert rejection.text == f"{name} cannot be chosen ahead now (W28); possible: fold, bet to 1000"
     table.play("1 bet 1000", "2 raise 2000")
     assert refused(table, 4, Verb.BET).text.endswith("possible: fold, call 2000, raise to 3000")
+
+
+@william_hill
+def test_a_choice_is_measured_by_ones_own_chips(rules: Ruleset):
+    """Who is on turn could raise, who chooses could not; and the other way round."""
+    table = fifth_street(rules, players=4, behind={3: 1000})
+    table.play("1 bet 1000")
+    rejection = refused(table, 3, Verb.RAISE)
+    assert {describe(option) for option in rejection.legal} == {"fold", "call 1000"}
+    assert rejection.text == "raise cannot be chosen ahead now (W28); possible: fold, call 1000 all-in"
+    table.play("2 call")
+    assert bet_ahead.holds(table.state, account(4), ahead(table, 4, Verb.RAISE))
 
 
 @william_hill

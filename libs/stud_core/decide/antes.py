@@ -102,7 +102,7 @@ def finish(draft: Draft) -> None:
     hand = state.running
     if hand.prompts:
         return
-    posted = [seat for seat in range(1, 9) if hand.live[seat]]
+    posted = [seat for seat, is_in in enumerate(hand.live) if is_in]
     if len(posted) < 2:
         give_back(draft, TOO_FEW_ANTES)
         return
@@ -129,6 +129,8 @@ def give_back(draft: Draft, reason: str) -> None:
     """Return every ante; number and deck serve the next attempt."""
     state = draft.state
     hand = state.running
-    refunds = tuple([ev.Refund(seat, hand.paid[seat], hand.start[seat]) for seat in range(1, 9) if hand.live[seat]])
+    refunds = tuple(
+        [ev.Refund(seat, hand.paid[seat], hand.start[seat]) for seat, is_in in enumerate(hand.live) if is_in]
+    )
     draft.emit(ev.AntesReturned(hand.hand_no, refunds, reason))
     boundary(draft)

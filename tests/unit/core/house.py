@@ -84,6 +84,12 @@ class House:
             self._mirror(ctx.version, events)
         return events
 
+    def after(self, command: cmd.Command) -> Table:
+        """The table as it would be after a command alone, before the showdown that may ride along."""
+        answer = step(self.state, command, self.ctx())
+        assert not isinstance(answer, Rejection), answer
+        return answer[1]
+
     def _mirror(self, version: int, events: list[ev.Event]) -> None:
         """Rebuild beside the live table, event by event: chips are conserved at each, both agree after all."""
         self.mirror.version = version

@@ -31,7 +31,8 @@ def fourth(rules: Ruleset = RULES, up: dict[int, str] = PAIR, stacks: object = (
 
 
 def offered(house: House, seat: int = 0) -> list[tuple[str, int]]:
-    return [(option.verb.name.lower(), option.to) for option in legal_options(house.state, seat)]
+    options = legal_options(house.state, seat or house.hand.turn_seat)
+    return [(option.verb.name.lower(), option.to) for option in options]
 
 
 def illegal(house: House, verb: str, to: int | None = None, size: ev.Size | None = None) -> Rejection:
@@ -283,15 +284,44 @@ def test_what_an_all_in_for_less_is_worth(rule: ShortAllIn, seat_1: list[object]
     assert offered(house) == seat_1
 
 
+def test_an_all_in_below_the_bring_in_is_a_bet_where_any_is():
+    """A small level completes the bring-in on third street only."""
+    up = {1: "Ac Kd", 2: "Qc Td", 3: "2c 7d"}
+    house = House(knobs(RULES, short_all_in=ShortAllIn.ANY), {1: 400, 2: 10_000, 3: 10_000}, up=up)
+    house.start()
+    house.passive(street=4)
+    house.act(1, "bet", 150)
+    assert offered(house) == [("fold", 0), ("call", 150), ("raise", 650)]
+
+
+def test_only_what_takes_the_last_chips_is_all_in():
+    house = House(RULES, {1: 1_250, 2: 10_000}, up={1: "Ac Kd Jh", 2: "2c Td 8h"})
+    house.start()
+    house.passive(street=5)
+    assert list(house.hand.options) == [
+        ev.Option(ev.Verb.FOLD, 0, 0, None, all_in=False),
+        ev.Option(ev.Verb.CHECK, 0, 0, None, all_in=False),
+        ev.Option(ev.Verb.BET, 1_000, 1_000, None, all_in=True),
+    ]
+    house.act(1, "check")
+    house.act(2, "bet")
+    assert list(house.hand.options) == [
+        ev.Option(ev.Verb.FOLD, 0, 0, None, all_in=False),
+        ev.Option(ev.Verb.CALL, 1_000, 1_000, None, all_in=True),
+    ]
+
+
 @pytest.mark.knob("short_all_in", ShortAllIn.FULL_BET)
-def test_full_bets_only():
+@pytest.mark.parametrize(("to", "full_level", "wagers"), [(1_900, 1_000, 1), (1_999, 1_000, 1), (2_000, 2_000, 2)])
+def test_full_bets_only(to: int, full_level: int, wagers: int):
     up = {1: "Ac Kd Jh", 2: "Qc Td 8h", 3: "2c 7d 5h"}
-    house = House(knobs(RULES, short_all_in=ShortAllIn.FULL_BET), {1: 10_000, 2: 2_150, 3: 10_000}, up=up)
+    house = House(knobs(RULES, short_all_in=ShortAllIn.FULL_BET), {1: 10_000, 2: 250 + to, 3: 10_000}, up=up)
     house.start()
     house.passive(street=5)
     house.act(1, "bet")
-    house.act(2, "raise", 1_900)
-    assert (house.hand.level, house.hand.full_level, house.hand.wagers) == (1_900, 1_000, 1)
+    house.act(2, "raise", to)
+    assert house.at(2).stack == 0
+    assert (house.hand.level, house.hand.full_level, house.hand.wagers) == (to, full_level, wagers)
 
 
 @pytest.mark.rules("P22")
@@ -365,6 +395,18 @@ def test_the_cap_with_a_third_player_all_in(heads_up: HeadsUp, all_in_counts: bo
     assert (("raise", 5_000) in offered(house)) == legal
 
 
+def test_the_cap_is_looked_at_when_it_is_reached():
+    """Three bet and raise; only two are left when the last raise is made, so it is not the last."""
+    rules = knobs(RULES, heads_up=HeadsUp.TWO_REMAIN_BEFORE_CAP)
+    house = House(rules, [1, 2, 3], up={1: "Ac Kd Jh", 2: "Qc Td 8h", 3: "2c 7d 5h"})
+    house.start()
+    house.passive(street=5)
+    house.play("1 bet, 2 raise, 3 raise, 1 fold")
+    assert not house.hand.uncapped
+    house.play("2 raise, 3 raise, 2 raise")
+    assert house.hand.level == 6_000
+
+
 @pytest.mark.knob("heads_up", HeadsUp.ROUND_START, HeadsUp.HAND_START)
 @pytest.mark.parametrize("heads_up", [HeadsUp.ROUND_START, HeadsUp.HAND_START])
 def test_a_round_that_begins_heads_up_has_no_cap(heads_up: HeadsUp):
@@ -386,8 +428,9 @@ def test_away_players_fold_at_their_turn():
     # On his own turn it is at once, also where checking is free.
     seat = house.hand.turn_seat
     assert house.hand.to_call == 0
-    events = house.send(cmd.SitOut(f"a{seat}"))
-    assert only(events, ev.ActionTaken).verb is ev.Verb.FOLD
+    turn = house.hand.turn_id
+    action = only(house.send(cmd.SitOut(f"a{seat}")), ev.ActionTaken)
+    assert (action.verb, action.turn_id) == (ev.Verb.FOLD, turn)
 
 
 @pytest.mark.knob("away_folds_now", False)

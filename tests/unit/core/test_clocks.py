@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from stud_core import commands as cmd
 from stud_core import events as ev
+from stud_core.evolve import apply
 from stud_core.presets import PLAYNOW
-from stud_core.state import Phase
+from stud_core.state import Hand, Phase, Prompt, Table
 from stud_core.timers import next_deadline
 from tests.unit.core.house import FREE, House, kinds, knobs, only
 
@@ -66,7 +69,8 @@ def test_silence_of_the_last_but_one_ends_the_hand():
 
 def test_clocks_start_afresh_after_a_fault():
     # Seat 1 acts first, and wins: seat 2 will be asked whether he shows.
-    house = House(RULES, up={1: "2c Kd Jh 9s", 2: "5d Td 8h 6s"}, down={1: "Ac Ah 3h", 2: "Qd 4c 2h"})
+    rules = knobs(RULES, ante_clock_ms=7_000, show_clock_ms=9_000)
+    house = House(rules, up={1: "2c Kd Jh 9s", 2: "5d Td 8h 6s"}, down={1: "Ac Ah 3h", 2: "Qd 4c 2h"})
     house.sit(1, auto_post=False, muck_losing=False)
     house.sit(2, auto_post=False, muck_losing=False)
     assert house.send(cmd.RestartClocks("failover")) == []
@@ -74,7 +78,7 @@ def test_clocks_start_afresh_after_a_fault():
     house.send(cmd.StartHand())
     prompt = house.hand.prompts[0].prompt_id
     house.now_ms += 60_000
-    deadline = house.now_ms + 10_000
+    deadline = house.now_ms + 7_000
     assert house.send(cmd.RestartClocks("failover")) == [ev.ClockRestarted(None, prompt, deadline, "failover")]
     assert {p.deadline_ms for p in house.hand.prompts} == {deadline}
     house.send(cmd.PostAnte("a1", prompt))
@@ -91,7 +95,31 @@ def test_clocks_start_afresh_after_a_fault():
     house.now_ms += 60_000
     restarted = only(house.send(cmd.RestartClocks("failover")), ev.ClockRestarted)
     assert restarted.prompt_id == house.hand.prompts[0].prompt_id
-    assert next_deadline(house.state) == house.now_ms + 10_000
+    assert next_deadline(house.state) == house.now_ms + 9_000
+
+
+def test_a_restarted_clock_is_that_of_one_prompt():
+    prompts = (Prompt(7, 1, 50), Prompt(8, 2, 50))
+    table = Table(hand=Hand(1, Phase.SHOW_PROMPTS, 1, prompts=prompts, deadline_ms=40))
+    apply(table, ev.ClockRestarted(None, 8, 90, "failover"))
+    assert table.running.prompts == (Prompt(7, 1, 50), Prompt(8, 2, 90))
+    assert table.running.deadline_ms == 40
+
+
+@pytest.mark.parametrize("clock_ms", [0, 60_000])
+def test_a_reservation_runs_out_before_a_turn_or_a_prompt(clock_ms: int):
+    """Only what is due is taken, and a clock of 0 never is."""
+    house = House(knobs(RULES, action_clock_ms=clock_ms, ante_clock_ms=clock_ms), [1])
+    house.sit(2, auto_post=False)
+    house.send(cmd.TakeSeat("late", 5, 100))
+    house.ready_deck()
+    house.send(cmd.StartHand())
+    assert kinds(house.tick(30_000)) == ["SeatReleased", "CashOutRequested"]
+    house.send(cmd.PostAnte("a2", house.hand.prompts[0].prompt_id))
+    house.deal()
+    house.send(cmd.TakeSeat("later", 5, 100))
+    assert kinds(house.tick(30_000)) == ["SeatReleased", "CashOutRequested"]
+    assert house.hand.turn_seat == 1
 
 
 def test_a_reservation_and_a_turn_run_out_in_one_commit():

@@ -7,8 +7,9 @@ import pytest
 
 from stud_core import commands as cmd
 from stud_core import events as ev
+from stud_core.decide import decide
 from stud_core.presets import PLAYNOW
-from stud_core.rejection import Reason
+from stud_core.rejection import Reason, Rejection
 from stud_core.state import Phase
 from tests.unit.core.house import FREE, House, kinds, knobs, only
 
@@ -33,8 +34,10 @@ def dealt(seats: int = 2) -> House:
 
 def test_the_right_cards_give_the_turn():
     house = dealt()
-    events = house.send(house.answer())
+    answer = house.answer()
+    events = house.send(answer)
     assert kinds(events) == ["CardsDealt", "TurnStarted"]
+    assert events[0] == ev.CardsDealt(1, 1, 3, answer.up, answer.down, None, b"root")
     turn = only(events, ev.TurnStarted)
     assert (turn.turn_id, turn.seat, turn.to_call, turn.deadline_ms) == (
         house.state.version, 1, 0, house.now_ms + 10_000,
@@ -43,33 +46,48 @@ def test_the_right_cards_give_the_turn():
     assert (house.hand.phase, house.hand.counts) == (Phase.BETTING, (2,))
 
 
+UP = "the up cards are not those asked for"
+DOWN = "the down cards are not those asked for"
+
+
 @pytest.mark.parametrize(
-    "change",
+    ("change", "text"),
     [
-        {"up": ()},
-        {"up": (ev.UpCard(1, 9), ev.UpCard(3, 10))},
-        {"up": (ev.UpCard(1, 9), ev.UpCard(2, 9))},
-        {"up": (ev.UpCard(1, 9), ev.UpCard(2, 52))},
-        {"up": (ev.UpCard(1, -1), ev.UpCard(2, 5))},
-        {"down": ()},
-        {"down": tuple(ev.DownCard(seat, 7, b"") for seat in (1, 2, 1, 2))},
-        {"community": 5},
-        {"root": None},
-        {"deal_no": 2},
-        {"hand_no": 2},
+        ({"up": ()}, UP),
+        ({"up": (ev.UpCard(1, 9), ev.UpCard(3, 10))}, UP),
+        ({"up": (ev.UpCard(1, 9), ev.UpCard(2, 9))}, "a card lies on the table already"),
+        ({"up": (ev.UpCard(1, 9), ev.UpCard(2, 52))}, "there is no such card"),
+        ({"up": (ev.UpCard(1, -1), ev.UpCard(2, 5))}, "there is no such card"),
+        ({"down": ()}, DOWN),
+        ({"down": tuple(ev.DownCard(seat, seat, b"") for seat in (1, 2))}, DOWN),
+        (
+            {"down": tuple(ev.DownCard(seat, 7, b"") for seat in (1, 2, 1, 2))},
+            "a down card comes from a position that was dealt before",
+        ),
+        ({"community": 5}, "a community card was missing, or not asked for"),
+        ({"root": None}, "the deck's root comes with the first deal and no other"),
+        ({"deal_no": 2}, "deal 2 was not asked for"),
+        ({"hand_no": 2}, "no hand 2 is being dealt"),
     ],
 )
-def test_other_cards_are_refused(change: dict[str, object]):
+def test_other_cards_are_refused(change: dict[str, object], text: str):
     house = dealt()
-    answer = msgspec.structs.replace(house.answer(), **change)
-    assert house.refuse(answer).reason is Reason.UNEXPECTED_CARDS
+    refusal = house.refuse(msgspec.structs.replace(house.answer(), **change))
+    assert (refusal.reason, refusal.text) == (Reason.UNEXPECTED_CARDS, text)
+
+
+def test_the_first_and_the_last_card_of_the_deck_are_cards():
+    house = dealt()
+    house.send(msgspec.structs.replace(house.answer(), up=(ev.UpCard(2, 51), ev.UpCard(1, 0))))
+    assert (house.hand.up[1], house.hand.up[2]) == ((0,), (51,))
 
 
 def test_no_card_comes_twice():
     house = dealt()
     first = house.answer()
     house.send(first)
-    assert house.refuse(first).reason is Reason.ALREADY_DONE
+    refusal = house.refuse(first)
+    assert (refusal.reason, refusal.text) == (Reason.ALREADY_DONE, "deal 1 is on the table")
     house.act(1, "bring_in")
     house.send(house.command("call"))
     answer = house.answer()
@@ -135,6 +153,20 @@ def test_eight_players_share_a_community_card():
     assert house.hand.first == 2, "three kings with the common card beat two pair"
     house.passive()
     assert house.happened(ev.HandEnded)
+
+
+def test_nobody_holds_the_community_card():
+    house = eight_to_the_river()
+    house.deal()
+    while not (state := house.after(house.command("check"))).wants_showdown:
+        house.act(house.hand.turn_seat, "check")
+    hand = state.running
+    right = {seat: house.clear(hand, seat) for seat in hand.order}
+    assert not isinstance(decide(state, cmd.Showdown(right), house.ctx()), Rejection)
+    assert hand.community is not None
+    refusal = decide(state, cmd.Showdown(right | {1: (right[1][0], hand.community)}), house.ctx())
+    assert isinstance(refusal, Rejection)
+    assert refusal.text == "a card is there twice"
 
 
 def test_the_community_card_may_be_left_out_of_the_order():

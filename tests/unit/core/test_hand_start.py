@@ -103,6 +103,8 @@ def test_asked_players_post_one_by_one():
 def test_an_ante_after_the_deadline():
     house = asked_house()
     prompt = house.hand.prompts[0]
+    house.now_ms = prompt.deadline_ms
+    assert kinds(house.send(cmd.PostAnte("a2", prompt.prompt_id))) == ["AntePosted"]
     house.now_ms = prompt.deadline_ms + 1
     assert house.refuse(cmd.PostAnte("a1", prompt.prompt_id)).reason is Reason.DEADLINE_PASSED
 
@@ -120,6 +122,7 @@ def test_silence_sits_out_and_too_few_antes_are_returned():
     house = asked_house()
     events = house.tick(10_000)
     assert kinds(events) == ["AnteMissed", "SatOut", "AnteMissed", "SatOut", "AntesReturned"]
+    assert [e for e in events if isinstance(e, ev.AnteMissed)] == [ev.AnteMissed(1, 1), ev.AnteMissed(1, 2)]
     assert only(events, ev.AntesReturned) == ev.AntesReturned(1, (ev.Refund(3, 50, 10_000),), "TOO_FEW_ANTES")
     assert {e.reason for e in events if isinstance(e, ev.SatOut)} == {ev.OutReason.MISSED_ANTE}
     assert house.state.hand is None
@@ -133,7 +136,7 @@ def test_silence_sits_out_and_too_few_antes_are_returned():
 
 def test_sitting_out_while_asked_declines():
     house = asked_house()
-    assert kinds(house.send(cmd.SitOut("a1"))) == ["SatOut", "AnteMissed"]
+    assert house.send(cmd.SitOut("a1")) == [ev.SatOut(1, 1, ev.OutReason.REQUESTED), ev.AnteMissed(1, 1)]
     assert kinds(house.send(cmd.SitOut("a3"))) == ["SatOut"], "his ante is in: he plays this hand"
     events = house.send(cmd.SitOut("a2"))
     assert kinds(events) == ["SatOut", "AnteMissed", "AntesReturned"]

@@ -69,7 +69,8 @@ def test_draining_calls_an_ante_round_off():
     house.sit(2, auto_post=False)
     house.ready_deck()
     house.send(cmd.StartHand())
-    assert kinds(house.send(cmd.DrainTable("op"))) == ["TableDraining", "AntesReturned"]
+    returned = ev.AntesReturned(1, (ev.Refund(1, 50, 10_000),), "TABLE_DRAINING")
+    assert house.send(cmd.DrainTable("op")) == [ev.TableDraining("op"), returned]
     assert house.at(1).stack == 10_000
 
 
@@ -78,7 +79,7 @@ def test_draining_calls_an_ante_round_off():
 
 def test_closing_an_empty_table():
     house = House(RULES)
-    assert kinds(house.send(cmd.CloseTable("op"))) == ["TableDraining", "TableClosing", "TableClosed"]
+    assert house.send(cmd.CloseTable("op")) == [ev.TableDraining("op"), ev.TableClosing("op"), ev.TableClosed()]
     assert house.state.life is Life.CLOSED
     for command in (cmd.CloseTable("op"), cmd.PauseTable("x", "op"), cmd.ResumeTable("op"), cmd.DrainTable("op")):
         assert house.refuse(command).reason is Reason.TABLE_NOT_OPEN
@@ -114,6 +115,14 @@ def test_closing_in_a_hand_waits_for_it_and_its_verdict():
     for number in (1, 2):
         house.send(cmd.RecordCashOut(number, house.state.sittings[number].claim or 0))
     assert kinds(house.send(cmd.RecordCashOut(3, 10_000))) == ["PlayerLeft", "TableClosed"]
+
+
+def test_closing_waits_for_who_has_folded_in_the_running_hand():
+    house = started(1, 2, 3)
+    house.play("1 bring_in, 2 fold")
+    assert kinds(house.send(cmd.CloseTable("op"))) == ["TableDraining", "TableClosing"]
+    assert kinds(house.play("3 fold"))[-1] == "ShowPrompted"
+    assert kinds(house.tick(10_000)) == ["HandMucked", "HandEnded"] + ["LeaveRequested"] * 3
 
 
 def test_closing_a_draining_table_with_antes_open():

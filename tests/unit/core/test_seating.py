@@ -9,7 +9,7 @@ from stud_core import events as ev
 from stud_core.decide import decide
 from stud_core.presets import PLAYNOW, WILLIAM_HILL, table_config
 from stud_core.rejection import Reason, Rejection
-from stud_core.state import Life, Phase, Sit, Table
+from stud_core.state import Life, Phase, Sit, Sitting, Table
 from stud_core.timers import next_deadline
 from tests.unit.core.house import FREE, House, kinds, knobs, only
 
@@ -112,7 +112,8 @@ def test_a_reservation_expires_and_late_money_goes_back():
         ev.SeatReleased(1, 2, "RESERVATION_EXPIRED"),
         ev.CashOutRequested("XTS", 1, "a", None, 0),
     ]
-    assert house.state.sittings[1].status is Sit.CASHING_OUT
+    # Nothing is left of the reservation but the account that will be paid.
+    assert house.state.sittings[1] == Sitting(1, 0, "a", Sit.CASHING_OUT, 0, 0, 0, auto_post=False, muck_losing=False)
     assert house.state.seats[2] == 0
     assert house.refuse(cmd.RecordFunding(1, 100)).reason is Reason.ALREADY_DONE
     assert house.refuse(cmd.RecordFundingDeclined(1, "X")).reason is Reason.ALREADY_DONE
@@ -126,7 +127,10 @@ def test_leaving_while_reserved():
     house = House(RULES)
     house.send(cmd.TakeSeat("a", 2, 100))
     assert house.refuse(cmd.SitOut("a")).reason is Reason.NOT_SEATED
-    assert kinds(house.send(cmd.LeaveSeat("a"))) == ["SeatReleased", "CashOutRequested"]
+    assert house.send(cmd.LeaveSeat("a")) == [
+        ev.SeatReleased(1, 2, "SEAT_LEFT"),
+        ev.CashOutRequested("XTS", 1, "a", None, 0),
+    ]
     assert house.refuse(cmd.LeaveSeat("a")).reason is Reason.LEAVING
     house.send(cmd.RecordCashOut(1, 0))
     assert house.state.sittings == {}
@@ -136,7 +140,7 @@ def test_leaving_between_hands_is_a_cash_out_at_once():
     house = House(RULES, {1: 700})
     events = house.send(cmd.LeaveSeat("a1"))
     assert events == [ev.LeaveRequested(1, 1), ev.CashOutRequested("XTS", 1, "a1", 700, 0)]
-    assert house.state.seats[1] == 0
+    assert (house.state.seats[1], house.state.sittings[1].claim) == (0, 700)
     for command in (cmd.LeaveSeat("a1"), cmd.SitOut("a1"), cmd.SitIn("a1"), cmd.AddChips("a1", 5)):
         assert house.refuse(command).reason is Reason.LEAVING
     assert house.refuse(cmd.SetPreferences("a1", auto_post=False)).reason is Reason.LEAVING
@@ -176,9 +180,22 @@ def test_sitting_out_and_in():
     assert house.refuse(cmd.SitOut("a1")).reason is Reason.ALREADY_SITTING_OUT
     assert house.at(1).out_reason is ev.OutReason.REQUESTED
     assert house.send(cmd.SitIn("a1")) == [ev.SatIn(1, 1)]
-    assert house.at(1).out_reason is None
+    assert (house.at(1).sitting_out, house.at(1).out_reason) == (False, None)
     assert house.refuse(cmd.SitOut("nobody")).reason is Reason.NOT_SEATED
     assert house.refuse(cmd.SitIn("nobody")).reason is Reason.NOT_SEATED
+
+
+def test_an_all_in_player_may_sit_in_again_but_not_one_without_chips():
+    """He may win the hand; who has folded, or was not dealt in, has nothing to come."""
+    house = House(RULES, {1: 50, 2: 5_000, 3: 5_000}, down={1: "4s 7c", 2: "As Ad", 3: "Ks Kd"})
+    house.start()
+    house.send(cmd.SitOut("a1"))
+    assert house.send(cmd.SitIn("a1")) == [ev.SatIn(1, 1)]
+    house.send(cmd.SitOut("a1"))
+    house.play("2 bring_in")
+    house.passive()
+    assert house.at(1).stack == 0
+    assert house.refuse(cmd.SitIn("a1")).reason is Reason.NO_CHIPS
 
 
 @pytest.mark.rules("P7")
@@ -261,19 +278,16 @@ def test_a_leaver_who_wins_uncalled_is_not_asked():
     house.start()
     house.play("1 bring_in")
     house.send(cmd.LeaveSeat("a1"))
-    assert kinds(house.play("2 fold")) == [
-        "ActionTaken",
-        "UncalledReturned",
-        "PotAwarded",
-        "HandMucked",
-        "HandEnded",
-    ]
+    events = house.play("2 fold")
+    assert kinds(events) == ["ActionTaken", "UncalledReturned", "PotAwarded", "HandMucked", "HandEnded"]
+    assert only(events, ev.HandMucked).seat == 1
 
 
 def test_leaving_as_a_spectator_of_the_hand_needs_no_verdict():
     house = House(RULES, [1, 2])
     house.start()
     house.sit(3, 500)
+    assert kinds(house.send(cmd.LeaveSeat("a2"))) == ["LeaveRequested"], "he is in the hand"
     events = house.send(cmd.LeaveSeat("a3"))
     assert kinds(events) == ["LeaveRequested", "CashOutRequested"]
     assert only(events, ev.CashOutRequested).after_hand == 0

@@ -50,6 +50,7 @@ def test_showdown_in_the_commit_of_the_last_action():
     shown = only(events, ev.HandShown)
     assert (shown.seat, shown.cards) == (1, parse_cards("As Ad 3h"))
     ended = only(events, ev.HandEnded)
+    assert ended.stacks == (ev.SeatStack(1, 1, 12_500), ev.SeatStack(2, 2, 8_750), ev.SeatStack(3, 3, 8_750))
     assert [d.delta for d in ended.deltas] == [2_500, -1_250, -1_250]
     assert ended.from_version == 1
     assert house.state.from_version == house.state.version + 1
@@ -60,19 +61,24 @@ def test_only_the_cards_of_this_showdown_will_do():
     house, state = wanting()
     hand = state.running
     right = {seat: house.clear(hand, seat) for seat in (1, 2, 3)}
-    wrong: list[dict[int, tuple[int, ...]]] = [
-        {},
-        {1: right[1], 2: right[2]},
-        {1: right[1], 2: right[2], 4: right[3]},
-        right | {3: right[3][:2]},
-        right | {3: right[2]},
-        right | {3: (right[3][0], right[3][1], hand.up[1][0])},
-        right | {3: (right[3][0], right[3][1], 52)},
+    every, down = "a showdown takes the cards of every live seat", "a showdown takes every down card"
+    twice, none = "a card is there twice", "there is no such card"
+    wrong: list[tuple[dict[int, tuple[int, ...]], str]] = [
+        ({}, every),
+        ({1: right[1], 2: right[2]}, every),
+        ({1: right[1], 2: right[2], 4: right[3]}, every),
+        (right | {4: (0, 1, 2)}, every),
+        (right | {3: right[3][:2]}, down),
+        (right | {3: right[2]}, twice),
+        (right | {3: (right[3][0], right[3][1], hand.up[1][0])}, twice),
+        (right | {3: (right[3][0], right[3][1], 52)}, none),
+        (right | {3: (right[3][0], right[3][1], -1)}, none),
+        (dict.fromkeys(right, (5, 5, 5)), twice),
     ]
-    for cards in wrong:
+    for cards, text in wrong:
         answer = decide(state, cmd.Showdown(cards), house.ctx())
         assert isinstance(answer, Rejection)
-        assert answer.reason is Reason.UNEXPECTED_CARDS
+        assert (answer.reason, answer.text) == (Reason.UNEXPECTED_CARDS, text)
     assert isinstance(decide(state, cmd.Showdown(right), house.ctx()), list)
 
 
@@ -158,12 +164,30 @@ def test_an_uncalled_winner_may_show():
     events = house.play("1 bet, 2 fold, 3 fold")
     assert kinds(events) == ["ActionTaken", "UncalledReturned", "PotAwarded", "ShowPrompted"]
     assert house.at(1).stack == 10_500, "the money is there before the answer"
+    hand = house.hand
+    assert (hand.turn_seat, hand.to_call, hand.deadline_ms, hand.options) == (0, 0, 0, ()), "nobody has a turn"
+    assert hand.live[:4] == [False, True, False, False]
     prompt = only(events, ev.ShowPrompted)
     assert prompt.kind is ev.PromptKind.UNCALLED_WINNER
     cards = house.clear(house.hand, 1)
     events = house.send(cmd.ChooseShow("a1", prompt.prompt_id, show=True, cards=cards))
     assert events[0] == ev.HandShown(1, cards, 0)
     assert kinds(events) == ["HandShown", "HandEnded"]
+
+
+def test_what_comes_back_uncalled_was_never_bet():
+    """All-in for 800 on the river and called for 500: 300 are his again, and he is not all-in."""
+    house = House(RULES, up=UP, down=DOWN)
+    house.sit(1, 1_050)
+    house.sit(2, 750, muck_losing=False)
+    house.start()
+    house.passive(street=7)
+    house.play("1 bet 800, 2 call")
+    assert house.hand.phase is Phase.SHOW_PROMPTS
+    assert house.happened(ev.UncalledReturned) == [ev.UncalledReturned(1, 300, 300)]
+    assert house.hand.bet[:3] == [0, 500, 500]
+    assert house.hand.paid[:3] == [0, 750, 750]
+    assert [house.hand.all_in[1], house.hand.all_in[2]] == [False, True]
 
 
 def test_side_pots_settle_among_themselves_first():
@@ -197,24 +221,38 @@ def test_a_pot_of_ones_own_is_no_contest():
     assert awards == [(2_600, [1]), (2_850, [3])]
 
 
+@pytest.mark.parametrize(("down", "shown"), [("Kc 8c 6h", [3, 1]), ("7c 7h Ks", [3])])
+def test_a_pot_of_ones_own_is_not_shown_for(down: str, shown: list[int]):
+    """The last pot is seat 1's alone. Seat 3 has the high board, shows first, and loses to aces with a pair only."""
+    up = UP | {3: "2c 5h 7d 7s"}
+    house = House(RULES, {1: 10_000, 2: 10_000, 3: 950}, up=up, down={1: "As 2h 3d", 2: "Qd 4s 2s", 3: down})
+    house.start()
+    house.passive(street=5)
+    house.play("1 bet, 2 raise, 3 call, 1 raise, 2 fold")
+    assert [e.seat for e in house.happened(ev.HandShown)] == shown
+    assert [e.seat for e in house.happened(ev.HandMucked)] == [seat for seat in (1, 3) if seat not in shown]
+
+
 @pytest.mark.knob("odd_units", OddUnits.HIGH_CARD_BY_SUIT)
-def test_odd_units_by_the_highest_card():
-    up = {1: "Ac Kd Jh 9s", 2: "As Kh Jd 9c", 3: "2c 7d 5h 3s"}
-    house = House(
-        knobs(RULES, odd_units=OddUnits.HIGH_CARD_BY_SUIT),
-        [1, 2, 3],
-        ante=51,
-        up=up,
-        down={1: "Qc Tc 3d", 2: "Qd Td 4d"},
-    )
+@pytest.mark.parametrize(
+    ("up", "down", "shares"),
+    [
+        # The highest card of the seven lies open …
+        ({1: "Ac Kd Jh 9s", 2: "As Kh Jd 9c"}, {1: "Qd Tc 3d", 2: "Qc Td 4d"}, {1: 376, 2: 377}),
+        # … or is a down card.
+        ({1: "Kc Jd Th 8s", 2: "Ks Jh Td 8c"}, {1: "As 5c 3d", 2: "Ad 5d 4d"}, {1: 377, 2: 376}),
+    ],
+)
+def test_odd_units_by_the_highest_card(up: dict[int, str], down: dict[int, str], shares: dict[int, int]):
+    rules = knobs(RULES, odd_units=OddUnits.HIGH_CARD_BY_SUIT)
+    house = House(rules, [1, 2, 3], ante=51, up=up | {3: "2c 7d 5h 3s"}, down=down)
     house.start()
     house.play("3 bring_in, 1 call, 2 call")
     while house.hand.turn_seat != 3:
         house.act(house.hand.turn_seat, "check")
     house.act(3, "fold")
     house.passive()
-    shares = {share.seat: share.amount for share in house.happened(ev.PotAwarded)[0].shares}
-    assert shares == {1: 376, 2: 377}
+    assert {share.seat: share.amount for share in house.happened(ev.PotAwarded)[0].shares} == shares
 
 
 @pytest.mark.knob("no_rake_before_fourth", True, False)
@@ -228,6 +266,27 @@ def test_rake_before_fourth_street(before_fourth: bool, rake: int):
     house.tick(10_000)
     assert house.happened(ev.HandEnded)[0].rake == rake
     assert house.state.rake_taken == rake
+
+
+def test_a_hand_that_ends_on_fourth_street_is_raked():
+    house = House(knobs(RULES, rake_bps=1_000), [1, 2, 3])
+    house.start()
+    house.passive(street=4)
+    winner = house.hand.turn_seat
+    house.act(winner, "bet")
+    while house.hand.phase is Phase.BETTING:
+        house.act(house.hand.turn_seat, "fold")
+    assert [(award.amount, award.rake) for award in house.happened(ev.PotAwarded)] == [(750, 75)]
+
+
+def test_rake_that_the_main_pot_cannot_bear_comes_from_the_next():
+    house = House(knobs(RULES, rake_bps=1_000), {1: 50, 2: 10_000, 3: 10_000}, up=UP, down=DOWN)
+    house.start()
+    house.passive(street=5)
+    house.play("2 bet, 3 call")
+    house.passive()
+    assert [(award.amount, award.rake) for award in house.happened(ev.PotAwarded)] == [(2_400, 105), (150, 150)]
+    assert house.happened(ev.HandEnded)[0].rake == house.state.rake_taken == 255
 
 
 @pytest.mark.knob("rake_cap", 100)

@@ -44,7 +44,7 @@ def test_between_hands_funded_chips_are_playable_at_once():
     assert house.refuse(cmd.RecordTopUp(2, 1, 2_000)).reason is Reason.ALREADY_DONE
     assert house.refuse(cmd.RecordTopUpDeclined(2, 1, "X")).reason is Reason.ALREADY_DONE
     assert house.refuse(cmd.RecordTopUp(9, 1, 2_000)).reason is Reason.UNKNOWN_SITTING
-    assert house.at(2).bought_in == 7_000
+    assert (house.at(2).bought_in, house.at(2).top_up_open) == (7_000, 0)
 
 
 def test_a_declined_top_up_changes_nothing():
@@ -53,7 +53,7 @@ def test_a_declined_top_up_changes_nothing():
     assert house.send(cmd.RecordTopUpDeclined(2, 1, "INSUFFICIENT_FUNDS")) == [
         ev.TopUpRefused(2, 1, "INSUFFICIENT_FUNDS")
     ]
-    assert house.at(2).stack == 3_250
+    assert (house.at(2).stack, house.at(2).pending, house.at(2).top_up_open) == (3_250, 0, 0)
     house.send(cmd.AddChips("a2", 1_800))
     assert house.at(2).top_up_no == 2
 
@@ -91,6 +91,14 @@ def test_what_does_not_fit_stays_pending_and_is_paid_out():
     house.tick(10_000)  # seat 1 won uncalled and does not show
     claim = only(house.send(cmd.RecordVerdict(2, 2)), ev.CashOutRequested).claim
     assert claim == house.state.sittings[2].stack + 700
+    house.send(cmd.RecordCashOut(2, claim))
+    assert (house.state.paid_in, house.state.paid_out) == (40_700, claim)
+
+
+def test_chips_up_to_the_maximum_fit():
+    house = House(PLAYNOW, {1: 12_000})
+    house.send(cmd.AddChips("a1", 8_000))
+    assert only(house.send(cmd.RecordTopUp(1, 1, 8_000)), ev.ChipsAdded).stack == 20_000
 
 
 def test_a_short_stack_may_ask_for_too_little_only_in_a_hand():
