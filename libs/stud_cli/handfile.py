@@ -18,8 +18,8 @@ from typing import Final, Literal
 
 import msgspec
 
+from stud_core.amounts import MAX_AMOUNT
 from stud_core.cards import parse_card
-from stud_core.ledger.commands import MAX_AMOUNT
 
 STDIN: Final = Path("-")
 HIDDEN: Final = "??"

@@ -18,7 +18,7 @@ from stud_cli.handscript import CURRENCY, Script, compare, literal_verb, matchin
 from stud_cli.people import People
 from stud_client import StudError
 from stud_core import events as ev
-from stud_core.ledger.commands import MAX_AMOUNT
+from stud_core.amounts import MAX_AMOUNT
 from stud_wire.codec import to_message
 from stud_wire.commits import read_event
 

@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from stud_core.amounts import MAX_AMOUNT
 from stud_core.presets import half_small_bet
 from stud_core.rejection import Reason
 from stud_core.ruleset import BringInKind, BuyInLimit, Ruleset, TableConfig
@@ -15,8 +16,6 @@ from stud_core.ruleset import BringInKind, BuyInLimit, Ruleset, TableConfig
 TEST_CURRENCY: Final = "XTS"
 """ISO 4217's code for testing: the only currency of stacked decks, of clocks that never run out, of odd rakes."""
 
-MAX_AMOUNT: Final = 10**15
-"""What the ledger books at once: eight stacks of it, and every pot of theirs, stay far below 2^63."""
 MAX_CLOCK_MS: Final = 600_000
 MAX_RATHOLE_MS: Final = 86_400_000
 MAX_RAKE_BPS: Final = 1_000
@@ -113,6 +112,9 @@ def _table_faults(config: TableConfig, *, test: bool) -> Iterator[tuple[str, str
         yield "bring_in", f"is half the small bet, rounded up: {half_small_bet(config.small_bet)}"
     if not 0 <= config.hand_pause_ms <= MAX_CLOCK_MS:
         yield "hand_pause_ms", f"lies in 0..{MAX_CLOCK_MS}"
+    for field, limit in (("min_buy_in", config.min_buy_in), ("max_buy_in", config.max_buy_in or 0)):
+        if limit > MAX_AMOUNT:
+            yield field, f"comes to {limit}, at most {MAX_AMOUNT} can be bought in"
     if config.max_buy_in is not None and config.max_buy_in < config.min_buy_in:
         yield "max_buy_in", f"{config.max_buy_in} is below the minimum of {config.min_buy_in}"
     if config.stacked and not test:

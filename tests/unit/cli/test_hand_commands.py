@@ -20,7 +20,7 @@ from stud_cli.rehearsal import BANKROLL, LEAST, fund
 from stud_cli.rehearse import AT_ONCE, decks_can_be_stacked
 from stud_client import StudError
 from stud_core import validate
-from stud_core.ledger.commands import MAX_AMOUNT, MAX_BALANCE
+from stud_core.amounts import MAX_AMOUNT, MAX_BALANCE
 from tests.arch.repository import ROOT
 
 MERGE = (ROOT / "tests" / "golden" / "hands" / "merge.jsonl").read_text()
@@ -75,7 +75,6 @@ def test_an_ante_may_be_larger_than_the_bets_and_bets_as_large_as_money_goes():
 
 
 def test_what_may_be_staked_is_what_may_be_booked():
-    assert validate.MAX_AMOUNT == MAX_AMOUNT
     assert LEAST >= AT_ONCE * MAX_AMOUNT
     assert 8 * BANKROLL < MAX_BALANCE
 

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from stud_core import commands as cmd
+from stud_core.amounts import MAX_AMOUNT
 from stud_core.decide import decide
 from stud_core.presets import PLAYNOW, RULESETS, STAKES, WILLIAM_HILL, Stakes, table_config
 from stud_core.rejection import Reason, Rejection
@@ -84,11 +85,17 @@ def opened(knob: str, value: object) -> Rejection | None:
         pytest.param("ante_clock_ms", marks=pytest.mark.knob("ante_clock_ms", -1, 0, 600_000, 600_001)),
         pytest.param("show_clock_ms", marks=pytest.mark.knob("show_clock_ms", -1, 0, 600_000, 600_001)),
         pytest.param("time_bank_ms", marks=pytest.mark.knob("time_bank_ms", -1, 0, 600_000, 600_001)),
-        pytest.param("min_buy_in", marks=pytest.mark.knob("min_buy_in", 0, 1, 1_000_000_000_000, 1_000_000_000_001)),
-        pytest.param("max_buy_in", marks=pytest.mark.knob("max_buy_in", 0, 1, 1_000_000_000_000, 1_000_000_000_001)),
+        pytest.param(
+            "min_buy_in", marks=pytest.mark.knob("min_buy_in", 0, 1, 1_000_000_000_000_000, 1_000_000_000_000_001)
+        ),
+        pytest.param(
+            "max_buy_in", marks=pytest.mark.knob("max_buy_in", 0, 1, 1_000_000_000_000_000, 1_000_000_000_000_001)
+        ),
         pytest.param("rathole_ms", marks=pytest.mark.knob("rathole_ms", -1, 0, 86_400_000, 86_400_001)),
         pytest.param("rake_bps", marks=pytest.mark.knob("rake_bps", -1, 0, 1_000, 1_001)),
-        pytest.param("rake_cap", marks=pytest.mark.knob("rake_cap", -1, 0, 1_000_000_000_000, 1_000_000_000_001)),
+        pytest.param(
+            "rake_cap", marks=pytest.mark.knob("rake_cap", -1, 0, 1_000_000_000_000_000, 1_000_000_000_000_001)
+        ),
         pytest.param("seats", marks=pytest.mark.knob("seats", 1, 2, 8, 9)),
     ],
 )
@@ -201,3 +208,14 @@ def test_a_name_is_printable():
     for name in ("\x1b[2Jplaynow", "a\x00b", "two\nlines"):
         assert opened("name", name) is not None
     assert opened("name", "Séven card") is None
+
+
+@pytest.mark.parametrize("knob", ["min_buy_in", "max_buy_in"])
+def test_a_multiple_of_the_small_bet_is_an_amount_that_can_be_booked(knob: str):
+    """At 5/10 so many small bets come to the greatest amount; one more is refused, whatever the wire could hold."""
+    most = MAX_AMOUNT // 500
+    least = {"min_buy_in": BuyInLimit(amount=1)} if knob == "max_buy_in" else {"max_buy_in": None}
+    fine = knobs(PLAYNOW, **{**least, knob: BuyInLimit(small_bets=most)})
+    over = knobs(PLAYNOW, **{**least, knob: BuyInLimit(small_bets=most + 1)})
+    assert faults(table_config(fine)) == set()
+    assert faults(table_config(over)) == {(Reason.INVALID_TABLE, knob)}
