@@ -41,6 +41,9 @@ DISPUTED = "HAND_DISPUTED"
 SETTLEMENT_BLOCKED = "SETTLEMENT_BLOCKED"
 """Reason of a pause that the ledger caused, and that it ends when it has booked the hand."""
 
+DEALER_SILENT = "DEALER_SILENT"
+"""Reason of a pause that missing cards caused, and that the table ends when they have come or the hand is over."""
+
 CASH_OUT_BLOCKED = "CASH_OUT_BLOCKED"
 """Reason of a pause that a held cash-out caused, and that its payment ends."""
 

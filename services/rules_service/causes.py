@@ -99,6 +99,12 @@ def _resolved(_state: Table, events: Sequence[Any], _meta: Meta, _open: OpenCard
     return (cmd.RecordResolution(event.hand_no, event.verdict_version, event.choice, stacks),)
 
 
+def _table_resumed(state: Table, events: Sequence[Any], _meta: Meta, _open: OpenCards) -> Sequence[cmd.Command]:
+    """The ledger ends the pause that it caused; every other one is ended by an operator or by the table itself."""
+    settled = state.settlement_blocked and not events[0].operator
+    return (cmd.RecordSettlement() if settled else cmd.ResumeTable(events[0].operator),)
+
+
 def _cards(event: ev.CardsDealt) -> cmd.Command:
     return cmd.RecordCards(event.hand_no, event.deal_no, event.up, event.down, event.community, event.root)
 
@@ -141,7 +147,7 @@ _CAUSES: dict[type, Cause] = {
     ev.TableHandDisputed: _by_event(lambda e: cmd.RecordDispute(e.hand_no, e.verdict_version, e.findings)),
     ev.TableHandResolved: _resolved,
     ev.TablePaused: _by_event(lambda e: cmd.PauseTable(e.reason, e.operator)),
-    ev.TableResumed: _by_event(lambda e: cmd.ResumeTable(e.operator) if e.operator else cmd.RecordSettlement()),
+    ev.TableResumed: _table_resumed,
     ev.TableDraining: _draining,
     ev.TableClosing: _by_event(lambda e: cmd.CloseTable(e.operator)),
 }

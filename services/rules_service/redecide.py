@@ -103,6 +103,7 @@ _REFUSED = {
     Reason.HAND_NOT_STARTABLE: Code.WRONG_ORDER,
     Reason.DEADLINE_PASSED: Code.LATE_ACTION,
     Reason.UNEXPECTED_CARDS: Code.WRONG_CARD,
+    Reason.CLAIM_MISMATCH: Code.WRONG_STACK,
 }
 
 _FIELDS: dict[type, tuple[tuple[str, Code], ...]] = {

@@ -18,7 +18,7 @@ from stud_core import events as ev
 from stud_core.commands import Command, Context, PauseTable, RestartClocks, ResumeTable, StartHand, Tick
 from stud_core.gate import hand_gate
 from stud_core.rejection import Rejection
-from stud_core.state import Life, Table
+from stud_core.state import DEALER_SILENT, Life, Table
 from stud_core.timers import next_deadline
 from stud_eventlog import keys
 from stud_eventlog.errors import ChainBroken, LogBehind, LogUnavailable, NotInitialised, VersionConflict
@@ -30,7 +30,6 @@ from stud_wire.commits import Meta
 from table_service import updates, views
 from table_service.ahead import ChoicesAhead
 from table_service.clocks import (
-    DEALER_SILENT,
     LATE_MS,
     Timer,
     deadline_of,

@@ -13,9 +13,6 @@ from stud_core.timers import next_deadline
 LATE_MS = 1000
 """A timer or an append that is later than this is our fault: the clock starts afresh (architecture 9)."""
 
-DEALER_SILENT = "DEALER_SILENT"
-"""Reason of a pause that says why a hand hangs; it ends by itself when the cards come or the hand is void."""
-
 DEALER_PATIENCE_MS = 30_000
 """How long a deal may take before it is called silence: a dealer that is only started again is back sooner."""
 

@@ -8,7 +8,7 @@ from stud_core.amounts import MAX_AMOUNT
 from stud_core.commands import Context
 from stud_core.decide.boundary import boundary, go_on_closing, in_hand
 from stud_core.decide.draft import Answer, Draft
-from stud_core.decide.seating import seated, unknown
+from stud_core.decide.seating import not_asked, seated, unknown
 from stud_core.rejection import Reason, Rejection
 from stud_core.ruleset import TopUp
 from stud_core.state import CASH_OUT_BLOCKED, Life, Sit, Table
@@ -52,6 +52,8 @@ def record_top_up(state: Table, command: cmd.RecordTopUp, ctx: Context) -> Answe
     if refusal is not None:
         return refusal
     sitting = state.sittings[command.sitting_no]
+    if command.amount != sitting.top_up_open:
+        return not_asked(sitting.sitting_no, sitting.top_up_open, command.amount)
     draft = Draft(state, ctx)
     pending = sitting.pending + command.amount
     draft.emit(ev.TopUpPending(sitting.sitting_no, command.top_up_no, command.amount, pending))
@@ -85,6 +87,11 @@ def record_cash_out(state: Table, command: cmd.RecordCashOut, ctx: Context) -> A
         return unknown(state, command.sitting_no)
     if sitting.status not in {Sit.CASHING_OUT, Sit.HELD}:
         return Rejection(Reason.UNKNOWN_SITTING, f"sitting {sitting.sitting_no} asked for no cash-out")
+    # A sitting that never sat claims nothing and is paid what its escrow holds; of a held one two operators decide.
+    claim = sitting.stack + sitting.pending
+    claimed = sitting.buy_in > 0 and sitting.status is Sit.CASHING_OUT
+    if command.amount < 0 or (claimed and command.amount != claim):
+        return not_asked(sitting.sitting_no, claim, command.amount)
     draft = Draft(state, ctx)
     draft.emit(ev.PlayerLeft(sitting.sitting_no, command.amount))
     go_on_closing(draft)

@@ -73,6 +73,8 @@ def record_funding(state: Table, command: cmd.RecordFunding, _ctx: Context) -> A
         return unknown(state, command.sitting_no)
     if sitting.status is not Sit.RESERVED:
         return Rejection(Reason.ALREADY_DONE, f"sitting {sitting.sitting_no} waits for no buy-in")
+    if command.amount != sitting.buy_in:
+        return not_asked(sitting.sitting_no, sitting.buy_in, command.amount)
     return [ev.PlayerSeated(sitting.sitting_no, sitting.seat, command.amount)]
 
 
@@ -85,6 +87,11 @@ def record_funding_declined(state: Table, command: cmd.RecordFundingDeclined, ct
     draft = Draft(state, ctx)
     draft.emit(ev.SeatReleased(sitting.sitting_no, sitting.seat, command.reason))
     return draft
+
+
+def not_asked(sitting_no: int, asked: int, amount: int) -> Rejection:
+    """The wallet tells of other money than it was asked for: no chip may come to the table or leave it for that."""
+    return Rejection(Reason.CLAIM_MISMATCH, f"sitting {sitting_no} asked for {asked}, the wallet tells of {amount}")
 
 
 def seated(state: Table, account: str, *, or_reserved: bool = False) -> Sitting | Rejection:

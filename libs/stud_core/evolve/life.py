@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from stud_core import events as ev
 from stud_core.evolve.changes import lift, own
-from stud_core.state import DISPUTED, SETTLEMENT_BLOCKED, Life, Table
+from stud_core.state import DEALER_SILENT, DISPUTED, SETTLEMENT_BLOCKED, Life, Table
 
 
 def _table_opened(state: Table, event: ev.TableOpened) -> None:
@@ -44,10 +44,13 @@ def _paused(state: Table, event: ev.TablePaused) -> None:
 
 
 def _resumed(state: Table, event: ev.TableResumed) -> None:
-    """Without an operator it says that the ledger has booked what was blocked."""
+    """Without an operator it says that what the system itself paused for is over: the ledger has booked what was
+    blocked, the dealer has answered.
+    """
     if not event.operator:
         state.settlement_blocked = False
         lift(state, SETTLEMENT_BLOCKED)
+        lift(state, DEALER_SILENT)
         return
     state.paused = ""
     if state.life is Life.DRAINING:

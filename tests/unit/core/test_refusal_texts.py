@@ -148,7 +148,7 @@ REFUSALS: list[tuple[Callable[[], House], Command, Reason, str, str]] = [
     (draining, cmd.DrainTable("op"), Reason.TABLE_NOT_OPEN, "the table is draining", ""),
     (closing, cmd.CloseTable("op"), Reason.TABLE_NOT_OPEN, "the table is closing", ""),
     (paused, cmd.PauseTable("x", "op"), Reason.TABLE_PAUSED, "the table is paused: maintenance", ""),
-    (disputed, cmd.ResumeTable("op"), Reason.TABLE_PAUSED, "hand 1 is in dispute: resolve it first", ""),
+    (disputed, cmd.ResumeTable("op"), Reason.TABLE_PAUSED, "a hand is in dispute: ResolveHand ends it", ""),
     (house, cmd.ResumeTable("op"), Reason.TABLE_NOT_PAUSED, "the table is neither paused nor draining", ""),
     (ended, cmd.VoidHand(1, "x", "op"), Reason.HAND_ALREADY_ENDED, "hand 1 is over", ""),
     (running, cmd.VoidHand(2, "x", "op"), Reason.NO_HAND, "no hand 2 is running", ""),
@@ -194,7 +194,7 @@ REFUSALS: list[tuple[Callable[[], House], Command, Reason, str, str]] = [
     (topping_up, cmd.AddChips("a1", 100), Reason.TOP_UP_OPEN, "an earlier top-up is still being paid", ""),
     (
         two, cmd.AddChips("a1", 0),
-        Reason.TOP_UP_OUT_OF_LIMITS, "a top-up is an amount above 0, not 0", "B.19",
+        Reason.TOP_UP_OUT_OF_LIMITS, "a top-up is an amount of 1 to 1000000000000000, not 0", "B.19",
     ),
     (
         two, cmd.AddChips("a1", 10_001),

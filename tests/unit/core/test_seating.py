@@ -293,3 +293,31 @@ def test_leaving_as_a_spectator_of_the_hand_needs_no_verdict():
     assert only(events, ev.CashOutRequested).after_hand == 0
     house.sit(4, 600)  # and a seat freed during the hand may be taken
     assert house.state.life is Life.OPEN
+
+
+# --- what the wallet tells ------------------------------------------------------
+
+
+@pytest.mark.parametrize("amount", [-5, 0, 99, 101, 10**15])
+def test_money_that_was_not_asked_for_does_not_come_to_the_table(amount: int):
+    house = House(RULES)
+    house.send(cmd.TakeSeat("a", 2, 100))
+    assert house.refuse(cmd.RecordFunding(1, amount)).reason is Reason.CLAIM_MISMATCH
+    house.send(cmd.RecordFunding(1, 100))
+    house.send(cmd.AddChips("a", 100))
+    assert house.refuse(cmd.RecordTopUp(1, 1, amount)).reason is Reason.CLAIM_MISMATCH
+    house.send(cmd.RecordTopUp(1, 1, 100))
+    house.send(cmd.LeaveSeat("a"))
+    refusal = house.refuse(cmd.RecordCashOut(1, amount))
+    assert (refusal.reason, refusal.text) == (
+        Reason.CLAIM_MISMATCH, f"sitting 1 asked for 200, the wallet tells of {amount}"
+    )  # fmt: skip
+    assert house.send(cmd.RecordCashOut(1, 200)) == [ev.PlayerLeft(1, 200)]
+
+
+def test_two_operators_may_pay_another_amount_of_a_held_cash_out_but_no_debt():
+    house = House(RULES, [1])
+    house.send(cmd.LeaveSeat("a1"))
+    house.send(cmd.RecordCashOutBlocked(1, "CLAIM_MISMATCH"))
+    assert house.refuse(cmd.RecordCashOut(1, -1)).reason is Reason.CLAIM_MISMATCH
+    assert house.send(cmd.RecordCashOut(1, 9_999))[0] == ev.PlayerLeft(1, 9_999)

@@ -115,7 +115,7 @@ async def forged(court: Court, kind: type, **fields: Any) -> set[str]:
 @pytest.mark.parametrize(
     ("kind", "fields", "code"),
     [
-        (ev.BuyInRequested, {"amount": 4000}, "WRONG_STACK"),
+        (ev.TopUpPending, {"amount": 600, "pending": 600}, "WRONG_STACK"),
         (ev.PlayerSeated, {"stack": 6000}, "WRONG_STACK"),
         (ev.TopUpPending, {"pending": 900}, "WRONG_STACK"),
         (ev.ChipsAdded, {"stack": 9000}, "WRONG_STACK"),

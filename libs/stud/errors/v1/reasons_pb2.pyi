@@ -141,7 +141,7 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     REASON_SITTING_MISMATCH: _Reason.ValueType  # 74
     """The sitting has been seen with other figures. FAILED_PRECONDITION."""
     REASON_CLAIM_MISMATCH: _Reason.ValueType  # 75
-    """Claim and escrow differ. FAILED_PRECONDITION."""
+    """Claim and escrow differ, or an amount is not the one that was asked for. FAILED_PRECONDITION."""
     REASON_ESCROW_OVERDRAWN: _Reason.ValueType  # 76
     """An escrow would be overdrawn. FAILED_PRECONDITION."""
     REASON_UNKNOWN_CURRENCY: _Reason.ValueType  # 77
@@ -297,7 +297,7 @@ REASON_ACCOUNT_NOT_FROZEN: Reason.ValueType  # 73
 REASON_SITTING_MISMATCH: Reason.ValueType  # 74
 """The sitting has been seen with other figures. FAILED_PRECONDITION."""
 REASON_CLAIM_MISMATCH: Reason.ValueType  # 75
-"""Claim and escrow differ. FAILED_PRECONDITION."""
+"""Claim and escrow differ, or an amount is not the one that was asked for. FAILED_PRECONDITION."""
 REASON_ESCROW_OVERDRAWN: Reason.ValueType  # 76
 """An escrow would be overdrawn. FAILED_PRECONDITION."""
 REASON_UNKNOWN_CURRENCY: Reason.ValueType  # 77
