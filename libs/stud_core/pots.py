@@ -44,10 +44,9 @@ def uncalled(bets: Sequence[int], live: Sequence[bool]) -> tuple[int, int]:
 
     The second largest contribution of the round counts, whoever made it and whether or not he folded (B.21).
     """
-    largest = max(bets)
-    holder = next((seat for seat, bet in enumerate(bets) if bet == largest and live[seat]), 0)
-    amount = largest - max([bet for seat, bet in enumerate(bets) if seat != holder])
-    return (holder, amount) if amount else (0, 0)
+    *_, second, largest = sorted(bets)
+    holder = bets.index(largest)
+    return (holder, largest - second) if largest > second and live[holder] else (0, 0)
 
 
 def called_money(paid: Sequence[int]) -> int:

@@ -118,8 +118,7 @@ def _give_turn(draft: Draft, start: int) -> None:
             break
         act_for(draft, seat, ctx.version)
         start = hand.order.index(seat) + 1
-    to_call = hand.level - hand.bet[seat]
-    to_call = min(to_call, sitting.stack) if to_call > 0 else 0
+    to_call = min(hand.level - hand.bet[seat], sitting.stack)
     deadline = draft.deadline(ruleset.action_clock_ms)
     draft.emit(ev.TurnStarted(ctx.version, seat, to_call, deadline, options_of(state, hand, config, seat)))
 

@@ -21,11 +21,9 @@ def _deck_ready(state: Table, event: ev.DeckReady) -> None:
 def _antes_opened(state: Table, event: ev.AntesOpened) -> None:
     hand = Hand(hand_no=event.hand_no, phase=Phase.ANTES, from_version=state.from_version)
     hand.prompts = tuple([Prompt(event.prompt_id, seat, event.deadline_ms) for seat in event.prompted])
-    seats = sorted(event.prompted + event.posting)
-    for seat in seats:
+    for seat in event.prompted + event.posting:
         hand.start[seat] = state.at(seat).stack
     state.hand = hand
-    state.hand_start_stacks = tuple([(state.seats[seat], hand.start[seat]) for seat in seats])
 
 
 def _ante_posted(state: Table, event: ev.AntePosted) -> None:
@@ -46,7 +44,6 @@ def _antes_returned(state: Table, event: ev.AntesReturned) -> None:
     for refund in event.refunds:
         set_stack(state, refund.seat, refund.stack)
     state.hand = None
-    state.hand_start_stacks = ()
 
 
 def _hand_started(state: Table, event: ev.HandStarted) -> None:

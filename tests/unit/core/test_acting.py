@@ -46,6 +46,61 @@ def illegal(house: House, verb: str, to: int | None = None, size: ev.Size | None
 # --- whose turn --------------------------------------------------------------
 
 
+def test_what_is_to_call():
+    """What is missing to the price, or all there is when that is less."""
+    house = House(RULES, {1: 10_000, 2: 10_000, 3: 1_450}, up={1: "Ac Kd Jh", 2: "Qc Td 8h", 3: "2c 7d 5h"})
+    house.start()
+    house.passive(street=5)
+    turns = [only(house.act(*action), ev.TurnStarted) for action in ((1, "bet"), (2, "raise"), (3, "call"))]
+    assert [(turn.seat, turn.to_call) for turn in turns] == [(2, 1_000), (3, 1_200), (1, 1_000)]
+
+
+def test_where_the_high_board_is_all_in_the_next_clockwise_is_first():
+    house = House(RULES, {1: 10_000, 2: 50, 3: 10_000}, up={1: "2c Td 8h", 2: "Ac Kd Jh", 3: "Qc 7d 5h"})
+    house.start()
+    house.passive(street=4)
+    assert (house.hand.first, house.hand.turn_seat) == (3, 3)
+
+
+def test_after_a_leaver_the_next_clockwise_acts():
+    house = House(RULES, [1, 2, 3, 4], up={1: "5c Td 8h", 2: "Ac Kd Jh", 3: "2c 7d 5h", 4: "4c 9d 3h"})
+    house.start()
+    house.passive(street=5)
+    house.send(cmd.LeaveSeat("a3"))
+    events = house.act(2, "check")
+    assert [(e.seat, e.verb) for e in events if isinstance(e, ev.ActionTaken)] == [
+        (2, ev.Verb.CHECK),
+        (3, ev.Verb.CHECK),
+    ]
+    assert house.hand.turn_seat == 4
+
+
+def test_opening_options():
+    """The low card brings it in, with what it has; who opens in its place may fold too."""
+    house = third(stacks={1: 250, 2: 10_000, 3: 10_000})
+    assert list(house.hand.options) == [ev.Option(ev.Verb.BRING_IN, 200, 200, None, all_in=True)]
+    house = third(stacks={1: 50, 2: 10_000, 3: 10_000})
+    assert list(house.hand.options) == [
+        ev.Option(ev.Verb.FOLD, 0, 0, None, all_in=False),
+        ev.Option(ev.Verb.BRING_IN, 200, 200, None, all_in=False),
+        ev.Option(ev.Verb.OPEN, 500, 500, None, all_in=False),
+    ]
+
+
+def test_an_action_says_all_that_changed():
+    house = third()
+    turn = house.hand.turn_id
+    bring_in = only(house.act(1, "bring_in"), ev.ActionTaken)
+    assert bring_in == ev.ActionTaken(
+        turn, 1, ev.Verb.BRING_IN, 200, 200, None, all_in=False, counts=False, stack=9_750, by=ev.By.PLAYER
+    )
+    turn = house.hand.turn_id
+    complete = only(house.act(2, "complete"), ev.ActionTaken)
+    assert complete == ev.ActionTaken(
+        turn, 2, ev.Verb.COMPLETE, 500, 500, None, all_in=False, counts=True, stack=9_450, by=ev.By.PLAYER
+    )
+
+
 def test_out_of_turn():
     house = third()
     turn = house.hand.turn_id
@@ -292,6 +347,14 @@ def test_an_all_in_below_the_bring_in_is_a_bet_where_any_is():
     house.passive(street=4)
     house.act(1, "bet", 150)
     assert offered(house) == [("fold", 0), ("call", 150), ("raise", 650)]
+
+
+def test_a_small_bet_that_lies_there_already_is_no_wager():
+    """All-in for the small bet, declared big: it is completed to the big one only."""
+    house = fourth(knobs(RULES, short_all_in=ShortAllIn.FULL_BET), stacks={1: 750, 2: 10_000, 3: 10_000})
+    house.act(1, "bet", 500, ev.Size.HIGH)
+    assert (house.hand.level, house.hand.full_level) == (500, 0)
+    assert offered(house) == [("fold", 0), ("call", 500), ("complete", 1_000)]
 
 
 def test_only_what_takes_the_last_chips_is_all_in():

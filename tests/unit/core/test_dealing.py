@@ -8,6 +8,7 @@ import pytest
 from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.decide import decide
+from stud_core.evolve import evolve
 from stud_core.presets import PLAYNOW
 from stud_core.rejection import Reason, Rejection
 from stud_core.state import Phase
@@ -35,6 +36,7 @@ def dealt(seats: int = 2) -> House:
 def test_the_right_cards_give_the_turn():
     house = dealt()
     answer = house.answer()
+    asked = house.state
     events = house.send(answer)
     assert kinds(events) == ["CardsDealt", "TurnStarted"]
     assert events[0] == ev.CardsDealt(1, 1, 3, answer.up, answer.down, None, b"root")
@@ -44,6 +46,10 @@ def test_the_right_cards_give_the_turn():
     )  # fmt: skip
     assert house.hand.street == 3
     assert (house.hand.phase, house.hand.counts) == (Phase.BETTING, (2,))
+    before_the_turn = evolve(asked, events[:1], house.state.version).running
+    assert before_the_turn.phase is Phase.BETTING
+    assert (before_the_turn.turn_seat, before_the_turn.aggressor, before_the_turn.pair_holders) == (0, 0, ())
+    assert before_the_turn.acted == [False] * 9
 
 
 UP = "the up cards are not those asked for"
@@ -95,6 +101,29 @@ def test_no_card_comes_twice():
     assert house.refuse(msgspec.structs.replace(answer, up=again)).reason is Reason.UNEXPECTED_CARDS
     assert house.refuse(msgspec.structs.replace(answer, root=b"x")).reason is Reason.UNEXPECTED_CARDS
     assert house.refuse(msgspec.structs.replace(answer, down=first.down)).reason is Reason.UNEXPECTED_CARDS
+    house.send(answer)
+
+
+def test_between_two_streets_nobody_has_a_turn_and_nothing_is_bet():
+    house = dealt()
+    house.deal()
+    house.act(1, "bring_in")
+    house.send(house.command("call"))
+    hand = house.hand
+    assert (hand.phase, hand.bet, hand.level) == (Phase.DEALING, [0] * 9, 0)
+    assert (hand.turn_seat, hand.to_call, hand.deadline_ms, hand.options) == (0, 0, 0, ())
+
+
+def test_no_position_of_the_deck_is_dealt_twice():
+    house = House(RULES, [1, 2])
+    house.start()
+    house.passive(street=6)
+    while house.hand.deal is None:
+        house.send(house.command("check"))
+    answer = house.answer()
+    again = (ev.DownCard(1, house.hand.down[2][0].pos, b""), answer.down[1])
+    refusal = house.refuse(msgspec.structs.replace(answer, down=again))
+    assert refusal.text == "a down card comes from a position that was dealt before"
     house.send(answer)
 
 

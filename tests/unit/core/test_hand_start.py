@@ -6,6 +6,7 @@ import pytest
 
 from stud_core import commands as cmd
 from stud_core import events as ev
+from stud_core.evolve import evolve
 from stud_core.gate import Wait, hand_gate, pause_left_ms
 from stud_core.presets import PLAYNOW, WILLIAM_HILL, table_config
 from stud_core.rejection import Reason
@@ -50,6 +51,16 @@ def test_why_no_hand_starts():
     assert hand_gate(house.state) is Wait.CLOSED
 
 
+def test_one_unit_is_enough_to_be_dealt_in_and_nothing_is_not():
+    house = House(RULES, {1: 1, 2: 5_000}, up={1: "2c 4d 6h 8s", 2: "Ac Kd Jh 9s"}, down={1: "Qc Th 3s", 2: "As Ad 3h"})
+    house.start()
+    assert house.happened(ev.AntePosted)[0] == ev.AntePosted(1, 1, 1, all_in=True, stack=0)
+    house.passive()
+    house.ready_deck()
+    assert house.at(1).stack == 0
+    assert hand_gate(house.state) is Wait.TOO_FEW_PLAYERS
+
+
 def test_the_pause_between_hands():
     config = table_config(PLAYNOW, hand_pause_ms=3_000)
     assert pause_left_ms(config, 0, 5) == 0
@@ -62,8 +73,11 @@ def test_the_pause_between_hands():
 def test_one_commit_when_nobody_is_asked():
     house = House(RULES, [1, 2])
     house.ready_deck()
+    before = house.state
     events = house.send(cmd.StartHand())
     assert kinds(events) == ["AntesOpened", "AntePosted", "AntePosted", "HandStarted", "DealRequested"]
+    phases = [evolve(before, events[:n], house.state.version).running.phase for n in range(1, 6)]
+    assert phases == [Phase.ANTES] * 3 + [Phase.DEALING] * 2
     version = house.state.version
     assert events[0] == ev.AntesOpened(1, version, 0, (), (1, 2))
     assert events[3] == ev.HandStarted(1, 1, "test", 0, (ev.DealtIn(1, 1, "a1", 9_950), ev.DealtIn(2, 2, "a2", 9_950)))
@@ -90,7 +104,7 @@ def asked_house() -> House:
 def test_asked_players_post_one_by_one():
     house = asked_house()
     prompt = house.hand.prompts[0].prompt_id
-    assert kinds(house.send(cmd.PostAnte("a1", prompt))) == ["AntePosted"]
+    assert house.send(cmd.PostAnte("a1", prompt)) == [ev.AntePosted(1, 1, 50, all_in=False, stack=9_950)]
     assert house.refuse(cmd.PostAnte("a1", prompt)).reason is Reason.NO_PROMPT
     assert house.refuse(cmd.PostAnte("a3", prompt)).reason is Reason.NO_PROMPT
     assert house.refuse(cmd.PostAnte("nobody", prompt)).reason is Reason.NOT_SEATED

@@ -37,10 +37,10 @@ def test_from_reservation_to_seat():
     house = House(PLAYNOW)
     asked = only(house.send(cmd.TakeSeat("a3", 3, 6_000)), ev.BuyInRequested)
     assert asked == ev.BuyInRequested("XTS", False, 1, 3, "a3", 6_000, house.now_ms + 30_000, False, True)
-    assert house.at(3).status is Sit.RESERVED
+    assert (house.at(3).status, house.at(3).stack, house.at(3).buy_in) == (Sit.RESERVED, 0, 6_000)
     assert next_deadline(house.state) == asked.expires_at_ms
     assert house.send(cmd.RecordFunding(1, 6_000)) == [ev.PlayerSeated(1, 3, 6_000)]
-    assert (house.at(3).status, house.at(3).stack) == (Sit.SEATED, 6_000)
+    assert (house.at(3).status, house.at(3).stack, house.at(3).expires_at_ms) == (Sit.SEATED, 6_000, 0)
     assert house.state.paid_in == 6_000
     assert next_deadline(house.state) is None
     assert house.refuse(cmd.RecordFunding(1, 6_000)).reason is Reason.ALREADY_DONE
@@ -85,7 +85,8 @@ def test_refused_seats(command: cmd.TakeSeat, reason: Reason, rule: str):
 
 @pytest.mark.knob("seats", 2)
 def test_a_full_table():
-    house = House(knobs(WILLIAM_HILL, seats=2), [1, 2])
+    house = House(knobs(WILLIAM_HILL, seats=2))
+    assert [house.sit(None).seat, house.sit(None).seat] == [1, 2]
     refusal = house.refuse(cmd.TakeSeat("b", None, 10_000))
     assert (refusal.reason, refusal.rule) == (Reason.TABLE_FULL, "W3")
 
