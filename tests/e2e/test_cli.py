@@ -78,7 +78,7 @@ def recorded_hands_are_rehearsed(system: Up) -> None:
     (system.folder / "hands.jsonl").write_text("\n".join(lines) + "\n")
     code, told = system.asked("rehearse", "hands.jsonl", "--endpoints")
     assert (code, told["hands"], told["matched"]) == (1, 3, 1)
-    malformed, only = told["mismatched"]
+    only, malformed = told["mismatched"]
     assert (malformed["id"], malformed["why"][:11]) == ("hands.jsonl:3", "malformed: ")
     assert only["id"] == REFUSED
     assert "legal: fold, call 4400, raise to 8800" in only["why"]

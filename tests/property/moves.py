@@ -139,8 +139,13 @@ class Moves(WatchedTable):
         given = () if choice is ev.ResolutionChoice.VOID else tuple(stacks)
         self.accept(cmd.RecordResolution(number, number, choice, given))
 
-    def resume(self, _n: int) -> None:
-        self.accept(cmd.ResumeTable("op"))
+    def resume(self, n: int) -> None:
+        """A cash-out that is held comes first: nobody resumes over it, and its payment ends the pause it caused."""
+        if any(sitting.status is Sit.HELD for sitting in self.state.sittings.values()):
+            self.refuse(cmd.ResumeTable("op"))
+            self.answer_wallet(n)
+        else:
+            self.accept(cmd.ResumeTable("op"))
 
     def bring_players(self, n: int) -> None:
         """Pay who waits for chips, ask back who is away, or bring somebody new."""
