@@ -101,16 +101,20 @@ check: $(STAMP) ## everything that can be said without running the code
 	@$(BIN)/python tools/generate_rules_coverage.py --check
 	@echo "check: all good"
 
+# Suites that search. Each line they reach is reached by others too, and being traced would double their time.
+SEARCHING := tests/property tests/exhaustive tests/oracle
+PYTEST := $(BIN)/pytest -n auto --maxprocesses=2 --dist=loadgroup
+
 .PHONY: test
 test: check ## check, then every test, with coverage
 	@rm -f .coverage .coverage.*
 	@mkdir -p var
-	$(BIN)/pytest -n auto --maxprocesses=2 --dist=loadgroup \
-		--cov --cov-report= --cov-report=json:var/coverage.json </dev/null
+	$(PYTEST) $(SEARCHING) </dev/null
+	$(PYTEST) $(SEARCHING:%=--ignore=%) --cov --cov-report= --cov-report=json:var/coverage.json </dev/null
 	@$(BIN)/python tools/coverage_gate.py var/coverage.json
 
 # Suites whose numbers grow with STUD_DEEP=1. The time limit of a test is that of its long version.
-DEEP := tests/property tests/exhaustive tests/oracle tests/unit/referee/test_honest_hands.py
+DEEP := $(SEARCHING) tests/unit/referee/test_honest_hands.py
 
 .PHONY: deep
 deep: $(STAMP) ## the searching tests again, with many times the examples
