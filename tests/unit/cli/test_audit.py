@@ -24,6 +24,12 @@ OWED = 3_000_000
 """What three players paid in; nothing of it was raked, or the rake is the house's."""
 
 
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is on its way in a log in memory."""
+    monkeypatch.setattr(module, "ON_ITS_WAY_S", 0)
+
+
 async def audited(log: MemoryEventLog) -> Audit:
     found, _ = await audit_log(log)
     return found
