@@ -184,8 +184,19 @@ async def _check_table(
         for hand_no in final
         if hand_no > table.ended_hand
     ]
+    if ledger is not None:
+        _check_cash_outs(found, table, ledger)
     if ledger is not None and table.hand is None and table.ended_hand == table.verified_hand and not unsettled:
         _check_escrows(found, table, ledger)
+
+
+def _check_cash_outs(found: Audit, table: Table, ledger: Ledger) -> None:
+    """Whoever asked for his chips is in no hand: they are paid, or on their way, whatever the table does."""
+    for sitting in table.sittings.values():
+        escrow = ledger.balances.get(f"escrow:{table.rules.table_id}:{sitting.sitting_no}", 0)
+        if sitting.status is Sit.CASHING_OUT and escrow:
+            what = f"asked for its chips, {money(escrow)} are still in escrow"
+            found.problems.append(f"table {table.rules.table_id} sitting {sitting.sitting_no}: {what}")
 
 
 def _check_escrows(found: Audit, table: Table, ledger: Ledger) -> None:
@@ -193,9 +204,6 @@ def _check_escrows(found: Audit, table: Table, ledger: Ledger) -> None:
     table_id = table.config.table_id if table.config else ""
     for sitting in table.sittings.values():
         escrow = ledger.balances.get(f"escrow:{table_id}:{sitting.sitting_no}", 0)
-        if sitting.status is Sit.CASHING_OUT and escrow:
-            what = f"asked for its chips, {money(escrow)} are still in escrow"
-            found.problems.append(f"table {table_id} sitting {sitting.sitting_no}: {what}")
         if sitting.status not in {Sit.SEATED, Sit.LEAVING} or sitting.top_up_open:
             continue
         if escrow != sitting.stack + sitting.pending:

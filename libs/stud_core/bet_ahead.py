@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from stud_core.betting import chosen_of, is_wager, legal_options, wager_verb
+from stud_core.betting import chosen_of, legal_options, wager_verb
 from stud_core.commands import Act
 from stud_core.decide.explain import phrase
 from stud_core.events import Option, Size, Verb
@@ -62,7 +62,7 @@ def choices(state: Table, account: str) -> tuple[Option, ...]:
     if sitting is None or _cannot_choose(state, sitting):
         return ()
     options = legal_options(state, sitting.seat)
-    return tuple([o for o in options if o.verb in {Verb.FOLD, Verb.CALL} or is_wager(o.verb)])
+    return tuple([option for option in options if option.verb in BUTTONS or option.verb is Verb.COMPLETE])
 
 
 def holds(state: Table, account: str, chosen: PreAction) -> bool:

@@ -48,6 +48,13 @@ CASH_OUT_BLOCKED = "CASH_OUT_BLOCKED"
 """Reason of a pause that a held cash-out caused, and that its payment ends."""
 
 
+NOT_CONSERVED = "NOT_CONSERVED"
+"""Reason of a pause that a decision caused which would have made or lost chips."""
+
+SYSTEM_PAUSES = frozenset({DISPUTED, SETTLEMENT_BLOCKED, CASH_OUT_BLOCKED, DEALER_SILENT, NOT_CONSERVED})
+"""Words that only the system says. An operator's pause has others, so that nothing but an operator ends it."""
+
+
 class Phase(IntEnum):
     """What the running hand waits for."""
 

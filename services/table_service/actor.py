@@ -18,7 +18,7 @@ from stud_core import events as ev
 from stud_core.commands import Command, Context, PauseTable, RestartClocks, ResumeTable, StartHand, Tick
 from stud_core.gate import hand_gate
 from stud_core.rejection import Rejection
-from stud_core.state import DEALER_SILENT, Life, Table
+from stud_core.state import DEALER_SILENT, NOT_CONSERVED, Life, Table
 from stud_core.timers import next_deadline
 from stud_eventlog import keys
 from stud_eventlog.errors import ChainBroken, LogBehind, LogUnavailable, NotInitialised, VersionConflict
@@ -52,9 +52,6 @@ REST_MS = 1000
 """After a fault the table does nothing by itself for so long: what failed would fail again at once."""
 
 STOP_WITHIN_S = 2.0
-NOT_CONSERVED = "NOT_CONSERVED"
-"""Reason of a pause that a decision caused which would have made or lost chips."""
-
 MAX_CONFLICTS = 5
 log = structlog.get_logger()
 

@@ -18,6 +18,9 @@ from stud_core.rejection import Rejection
 from stud_core.state import Table
 from stud_service.refusals import Refused
 
+REMEMBERED = 64
+"""Requests of one player in one hand whose repetition is recognised."""
+
 
 class Price(msgspec.Struct, frozen=True):
     """What a player was looking at when he chose."""
@@ -47,7 +50,7 @@ class ChoicesAhead:
 
     def __init__(self) -> None:
         self._chosen: dict[str, _Chosen] = {}
-        self._seen: dict[tuple[str, str], bytes] = {}
+        self._seen: dict[str, dict[str, bytes]] = {}
         self._hand_no = 0
         self._streams: Counter[str] = Counter()
 
@@ -62,6 +65,10 @@ class ChoicesAhead:
         """Keep a choice. A repeated one changes nothing, even when it has been cancelled since. Raises Refused."""
         if self._repeated(table, account, request_id, digest):
             return
+        if not self._streams[account] and verb is not Verb.FOLD:
+            raise Refused(
+                "PRE_ACTION_NOT_ALLOWED", "open a Play or Watch stream first: a lost connection cancels the choice"
+            )
         chosen = bet_ahead.choose(table, account, verb, size)
         if isinstance(chosen, Rejection):
             raise Refused.from_rejection(chosen)
@@ -74,19 +81,28 @@ class ChoicesAhead:
                 rule="B.16",
             )
         self._chosen[account] = _Chosen(chosen, request_id, digest)
-        self._seen[account, request_id] = digest
+        self._remember(account, request_id, digest)
 
     def clear(self, table: Table, account: str, request_id: str, digest: bytes) -> None:
-        """Drop a choice, if there is one. Raises Refused for a request id with other content."""
+        """Drop a choice, if there is one. Raises Refused."""
+        if table.of(account) is None:
+            raise Refused("NOT_SEATED", "the account does not sit at this table")
         if not self._repeated(table, account, request_id, digest):
             self._chosen.pop(account, None)
-            self._seen[account, request_id] = digest
+            self._remember(account, request_id, digest)
+
+    def _remember(self, account: str, request_id: str, digest: bytes) -> None:
+        """Of each player the last few; whoever is seated could fill the memory else, since nothing is written."""
+        seen = self._seen.setdefault(account, {})
+        seen[request_id] = digest
+        if len(seen) > REMEMBERED:
+            del seen[next(iter(seen))]
 
     def _repeated(self, table: Table, account: str, request_id: str, digest: bytes) -> bool:
         if table.hand_no != self._hand_no:
             self._hand_no = table.hand_no
             self._seen.clear()
-        seen = self._seen.get((account, request_id))
+        seen = self._seen.get(account, {}).get(request_id)
         if seen is not None and seen != digest:
             raise Refused(
                 "REQUEST_ID_REUSED",

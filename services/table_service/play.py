@@ -31,10 +31,12 @@ class Streams:
         """Send updates until the client goes away or the table is closed."""
         actor = await self._registry.get(request.subscribe.table)
         viewer = self._join(actor, request.subscribe, account)
+        actor.ahead.connected(account)
         try:
             await self._send(viewer, context)
         finally:
             actor.hub.remove(viewer)
+            actor.ahead.disconnected(account)
 
     async def play(self, requests: Any, context: Context, account: str) -> None:
         """Send updates and results; take commands in order. The first message must subscribe."""

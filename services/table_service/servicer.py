@@ -9,6 +9,7 @@ import grpc
 from stud.table.v1 import table_service_pb2 as pb
 from stud.table.v1 import table_service_pb2_grpc as rpc
 from stud_core.commands import CloseTable, Command, DrainTable, OpenTable, PauseTable, ResumeTable, VoidHand
+from stud_core.state import SYSTEM_PAUSES
 from stud_service.checks import require_text
 from stud_service.identity import caller, require
 from stud_service.refusals import Refused
@@ -122,7 +123,10 @@ class TableServicer(rpc.TableServiceServicer):
 
     async def PauseTable(self, request: pb.PauseTableRequest, context: Context) -> pb.PauseTableResponse:
         require("operator")
-        command = PauseTable(require_text(request.reason, "reason", MAX_REASON), caller().account)
+        reason = require_text(request.reason, "reason", MAX_REASON)
+        if reason in SYSTEM_PAUSES:
+            raise Refused("INVALID_FIELD", f"{reason} is what the system says: say it in other words", field="reason")
+        command = PauseTable(reason, caller().account)
         return pb.PauseTableResponse(version=await self._operate(request, command))
 
     async def ResumeTable(self, request: pb.ResumeTableRequest, context: Context) -> pb.ResumeTableResponse:

@@ -11,7 +11,16 @@ from stud_core.decide import antes
 from stud_core.decide.boundary import go_on_closing
 from stud_core.decide.draft import Answer, Draft
 from stud_core.rejection import Reason, Rejection
-from stud_core.state import CASH_OUT_BLOCKED, DISPUTED, SETTLEMENT_BLOCKED, Life, Phase, Table
+from stud_core.state import (
+    CASH_OUT_BLOCKED,
+    DEALER_SILENT,
+    DISPUTED,
+    SETTLEMENT_BLOCKED,
+    SYSTEM_PAUSES,
+    Life,
+    Phase,
+    Table,
+)
 from stud_core.validate import validate_config
 
 DRAINING = "TABLE_DRAINING"
@@ -40,7 +49,9 @@ def pause_table(state: Table, command: cmd.PauseTable, _ctx: Context) -> Answer:
     """Start no new hand; a running one goes on."""
     if state.life is Life.CLOSED:
         return _not_open(state)
-    if command.operator:
+    if command.operator:  # over what the system paused for, and may end by itself
+        paused = state.paused not in {"", *SYSTEM_PAUSES}
+    elif command.reason == DEALER_SILENT:
         paused = state.paused != ""
     elif command.reason == SETTLEMENT_BLOCKED:
         paused = state.settlement_blocked

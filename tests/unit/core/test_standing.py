@@ -11,7 +11,7 @@ from stud_core import events as ev
 from stud_core.amounts import MAX_AMOUNT
 from stud_core.presets import PLAYNOW, WILLIAM_HILL
 from stud_core.rejection import Reason
-from stud_core.state import Life
+from stud_core.state import DEALER_SILENT, Life
 from tests.unit.core.house import FREE, House, knobs
 
 RULES = knobs(PLAYNOW, **FREE)
@@ -118,3 +118,29 @@ def test_what_it_can_book_is():
     house = House(knobs(WILLIAM_HILL, **FREE), [1])
     house.send(cmd.TakeSeat("a2", 2, MAX_AMOUNT))
     house.send(cmd.AddChips("a1", MAX_AMOUNT))
+
+
+@pytest.mark.parametrize("reason", CAUSES)
+def test_an_operator_may_pause_what_stands_already_and_then_its_end_does_not_go_on(reason: str):
+    house, (begin, end) = ended(), CAUSES[reason]
+    house.send(begin)
+    house.send(PAUSE)
+    assert house.refuse(PAUSE).reason is Reason.TABLE_PAUSED
+    house.send(end)
+    assert (house.state.paused, house.state.standing) == ("lunch", "")
+    house.send(RESUME)
+    assert house.state.paused == ""
+
+
+def test_a_silent_dealer_is_no_reason_to_lose_an_operators_pause():
+    """Whichever comes first: the operator's stays when the cards have come."""
+    house = House(RULES, [1, 2])
+    house.send(cmd.PauseTable(DEALER_SILENT, ""))
+    house.send(PAUSE)
+    assert house.refuse(cmd.PauseTable(DEALER_SILENT, "")).reason is Reason.TABLE_PAUSED
+    house.send(cmd.ResumeTable(""))
+    assert house.state.paused == "lunch"
+    house.send(RESUME)
+    house.send(cmd.PauseTable(DEALER_SILENT, ""))
+    house.send(cmd.ResumeTable(""))
+    assert house.state.paused == ""

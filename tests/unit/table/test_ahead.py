@@ -10,7 +10,7 @@ from stud_core import events as ev
 from stud_core.events import Verb
 from stud_service.refusals import Refused
 from stud_wire.commits import decode_commit
-from table_service.ahead import ChoicesAhead
+from table_service.ahead import REMEMBERED, ChoicesAhead
 from tests.support.playing_memory import STAY, Game
 from tests.support.system_memory import MemorySystem, simulated
 
@@ -32,6 +32,8 @@ class Ahead:
         game = Game(system)
         await game.begin(3, preset, **fields)
         await game.until_turn(street=5)
+        for sitting in game.table.sittings.values():
+            game.actor.ahead.connected(sitting.account)
         return cls(system, game)
 
     @property
@@ -202,7 +204,6 @@ async def test_a_lost_connection_cancels_all_but_fold(tmp_path):
         choices: ChoicesAhead = ahead.game.actor.ahead
         who = ahead.next
         choices.connected(who)
-        choices.connected(who)
         await ahead.choose(who, Verb.BET)
         choices.disconnected(who)
         assert choices.of(who) is not None  # another stream of his is still there
@@ -212,3 +213,49 @@ async def test_a_lost_connection_cancels_all_but_fold(tmp_path):
         await ahead.choose(who, Verb.FOLD)
         choices.disconnected(who)
         assert choices.of(who) is not None
+
+
+@simulated
+async def test_without_a_connection_only_fold_is_kept(tmp_path):
+    """It would be played for somebody who is not there; what a lost connection cancels cannot be chosen without one."""
+    async with MemorySystem(tmp_path) as system:
+        ahead = await Ahead.begin(system)
+        who = ahead.next
+        ahead.game.actor.ahead.disconnected(who)
+        refused = await refusal(ahead.choose(who, Verb.BET))
+        assert (refused.reason, "stream first" in refused.text) == ("PRE_ACTION_NOT_ALLOWED", True)
+        await ahead.choose(who, Verb.FOLD)
+        assert (await ahead.mine(who)).pre_action.verb == seat_pb2.VERB_FOLD
+
+
+@simulated
+async def test_strangers_take_nothing_back_and_nobody_fills_the_memory(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        ahead = await Ahead.begin(system)
+        refused = await refusal(ahead.game.send("stranger", pb.ClearPreActionRequest()))
+        assert refused.reason == "NOT_SEATED"
+        for _ in range(3 * REMEMBERED):
+            await ahead.game.send(ahead.next, pb.ClearPreActionRequest())
+        assert {account: len(seen) for account, seen in ahead.game.actor.ahead._seen.items()} == {
+            ahead.next: REMEMBERED
+        }
+
+
+@simulated
+async def test_everything_that_is_offered_can_be_chosen(tmp_path):
+    """Before the bring-in there is only Fold: nothing else could still stand when it has been posted."""
+    async with MemorySystem(tmp_path) as system:
+        game = Game(system)
+        await game.begin(3)
+        await game.until_turn(street=3)
+        for sitting in game.table.sittings.values():
+            game.actor.ahead.connected(sitting.account)
+        ahead = Ahead(system, game)
+        while game.table.hand is not None and game.hand.street < 6:
+            who = ahead.next
+            for option in (await ahead.mine(who)).pre_options:
+                fields = {"size": option.size} if option.size else {}
+                await ahead.choose(who, Verb(option.verb), **fields)
+                await game.send(who, pb.ClearPreActionRequest())
+            await game.act(STAY)
+            await game.until(lambda table: table.hand is None or table.hand.turn_seat)
