@@ -49,7 +49,10 @@ READ_TIMEOUT_S = 5.0
 
 READ_MARGIN_S = 2.0
 WRITER_CONNECTIONS = MAX_REPEATING + 8
-"""Batches without an answer keep theirs until they time out; reads must find one all the same."""
+"""Batches without an answer keep theirs until they time out; what a writer must look up finds one all the same."""
+
+QUESTION_CONNECTIONS = 8
+"""For reading what callers ask for. However many ask, no append waits for them."""
 
 POOL_WAIT_S = 10.0
 CLOSE_GRACE_S = 2.0
@@ -65,6 +68,9 @@ class RedisWire:
         self.on_lost: Callable[[str], None] | None = None
         self._timeout_s = timeout_s
         self._seen: set[int] = set()
+        # First come, first served, which the pool is not; and who waits in vain learns that we are busy, not that the
+        # server is lost.
+        self._turns = asyncio.Semaphore(connections)
         self._pool = BlockingConnectionPool.from_url(
             url,
             max_connections=connections,
@@ -85,6 +91,17 @@ class RedisWire:
 
     async def pipeline(self, commands: Sequence[Command], timeout_s: float | None = None) -> list[Any]:
         """Sends all commands at once; see `wire`."""
+        try:
+            async with asyncio.timeout(POOL_WAIT_S):
+                await self._turns.acquire()
+        except TimeoutError:
+            return [Lost(sent=False, why="too many commands wait for a connection")] * len(commands)
+        try:
+            return await self._pipeline(commands, timeout_s)
+        finally:
+            self._turns.release()
+
+    async def _pipeline(self, commands: Sequence[Command], timeout_s: float | None) -> list[Any]:
         try:
             connection: AbstractConnection = await self._pool.get_connection()  # type: ignore[no-untyped-call]
         except (RedisError, OSError) as why:
@@ -134,6 +151,10 @@ class RedisWire:
             self.on_lost(text)
         return replies + [Lost(sent, text)] * (len(commands) - len(replies))
 
+    async def drop_idle(self) -> None:
+        """Closes the connections that nobody uses: the next command makes its own."""
+        await self._pool.disconnect(inuse_connections=False)
+
     async def close(self) -> None:
         await self._pool.aclose()
 
@@ -142,11 +163,19 @@ class RedisEventLog:
     """See `log.EventLog`. Make one with `RedisEventLog.connect(url)`; close it in the loop that made it."""
 
     def __init__(
-        self, writer_wire: RedisWire, reader_wire: RedisWire, *, read_timeout_s: float, max_in_flight: int
+        self,
+        writer_wire: RedisWire,
+        reader_wire: RedisWire,
+        question_wire: RedisWire,
+        *,
+        read_timeout_s: float,
+        max_in_flight: int,
     ) -> None:
         self.on_cursor_ahead: OnCursorAhead | None = None
-        self._wires = (writer_wire, reader_wire)
+        self._wires = (writer_wire, reader_wire, question_wire)
         self._wire = writer_wire
+        self._question_wire = question_wire
+        self._questions = RedisBackend(question_wire)
         self._backend = RedisBackend(writer_wire)
         self._writer = Writer(self._backend, max_in_flight=max_in_flight)
         block_ms_max = max(1, int((read_timeout_s - READ_MARGIN_S) * 1000))
@@ -189,7 +218,14 @@ class RedisEventLog:
             connect_timeout_s=connect_timeout_s,
             client_name=client_name + "-reader",
         )
-        log = cls(writer_wire, reader_wire, read_timeout_s=read_timeout_s, max_in_flight=max_in_flight)
+        question_wire = RedisWire(
+            url,
+            connections=QUESTION_CONNECTIONS,
+            timeout_s=read_timeout_s,
+            connect_timeout_s=connect_timeout_s,
+            client_name=client_name + "-questions",
+        )
+        log = cls(writer_wire, reader_wire, question_wire, read_timeout_s=read_timeout_s, max_in_flight=max_in_flight)
         log.on_log_behind, log.on_cursor_ahead = on_log_behind, on_cursor_ahead
         try:
             await log.ping()
@@ -223,6 +259,7 @@ class RedisEventLog:
         await self._availability.wait()
 
     async def _answer_and_verify(self) -> None:
+        await self._question_wire.drop_idle()  # what was lost was lost to all of them
         await call(self._wire, "PING")
         await self._writer.verify()
 
@@ -252,13 +289,13 @@ class RedisEventLog:
     # Reading
 
     async def head(self, stream: str) -> Head:
-        return await self._backend.head(stream)
+        return await self._questions.head(stream)
 
     async def read(self, stream: str, after: int = 0, limit: int = 500) -> list[StoredCommit]:
-        return [commit for commit, _ in await self._backend.rows(stream, after, limit)]
+        return [commit for commit, _ in await self._questions.rows(stream, after, limit)]
 
     def read_all(self, stream: str, after: int = 0) -> AsyncIterator[StoredCommit]:
-        return verified(stream, after, self._backend.rows, self._backend.head)
+        return verified(stream, after, self._questions.rows, self._questions.head)
 
     # Feeds
 
@@ -313,10 +350,10 @@ class RedisEventLog:
     # The rest
 
     async def lobby(self, shard: int) -> dict[str, bytes]:
-        return text_map(await call(self._wire, "HGETALL", keys.lobby(shard)))
+        return text_map(await call(self._question_wire, "HGETALL", keys.lobby(shard)))
 
     async def scan_streams(self, kind: StreamKind) -> list[str]:
-        found = await scan(self._wire, keys.SCAN_PATTERNS[kind], "stream")
+        found = await scan(self._question_wire, keys.SCAN_PATTERNS[kind], "stream")
         return keys.names_of(kind, found)
 
     async def memory_used_ratio(self) -> float:

@@ -27,6 +27,7 @@ import structlog
 from google.protobuf.message import DecodeError
 from structlog.contextvars import bind_contextvars
 
+from stud_eventlog.errors import LogUnavailable
 from stud_service.identity import caller, set_caller
 from stud_service.refusals import DETAILS_KEY, MAX_TEXT, Refused
 from stud_service.tokens import Verifier, expired
@@ -109,6 +110,9 @@ def _errors(inner: Layer) -> Layer:
         except Refused as why:
             refused = why
             logger.debug("refused", reason=refused.reason, text=refused.text)
+        except LogUnavailable as why:
+            logger.warning("log_unavailable", why=str(why))
+            refused = Refused("LOG_UNAVAILABLE", "the log cannot be read now: try again")
         except grpc.aio.InternalError as broken:
             # gRPC could not write: the connection is gone, and it had no time to cancel the call. That is how viewers
             # leave, no fault of anybody; there is nobody left to be told either.

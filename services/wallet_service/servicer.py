@@ -36,6 +36,9 @@ Context = grpc.aio.ServicerContext[Any, Any]
 MAX_REFERENCE = 128
 MAX_REASON = 500
 MAX_LINES = 100
+LISTS_AT_ONCE = 2
+"""Lists of transfers that are read at a time, whoever asks."""
+
 TAKE_TURNS = 64
 """A question about a whole ledger lets others have their turn after so many entries: about 2 ms."""
 
@@ -61,6 +64,7 @@ class WalletServicer(rpc.WalletServiceServicer):
         self._books = books
         self._desk = desk
         self._verdicts = desk.verdicts
+        self._listing = asyncio.Semaphore(LISTS_AT_ONCE)
 
     def _book(self, currency: str) -> Book:
         book = self._books.get(currency)
@@ -146,12 +150,13 @@ class WalletServicer(rpc.WalletServiceServicer):
             raise _unknown(account)
         shown_to = caller().account if caller().account == account else ""
         answer = pb.ListTransfersResponse()
-        for first, number in runs(versions):
-            for stored in await self._log.read(book.stream, after=first - 1, limit=number):
-                commit = decode_commit(stored.body)
-                for event in commit.events:
-                    if account in touched(event):
-                        _put_transfer(answer, event, stored.version, commit.meta.at_ms, shown_to)
+        async with self._listing:  # a long list is many reads: whoever asks for many waits, and nobody else
+            for first, number in runs(versions):
+                for stored in await self._log.read(book.stream, after=first - 1, limit=number):
+                    commit = decode_commit(stored.body)
+                    for event in commit.events:
+                        if account in touched(event):
+                            _put_transfer(answer, event, stored.version, commit.meta.at_ms, shown_to)
         return answer
 
     async def GetTrialBalance(self, request: pb.GetTrialBalanceRequest, context: Context) -> pb.GetTrialBalanceResponse:

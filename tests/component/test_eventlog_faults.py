@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 import pytest_asyncio
 
-from stud_eventlog import keys
+from stud_eventlog import keys, redis_streams
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import Append, FeedItem, Head, LobbyRow, LogUnavailable, UnsafeServer, VersionConflict
 from stud_service.embedded import EmbeddedServer, free_port
@@ -312,3 +312,21 @@ class TestServers:
             await log.close()
 
         asyncio.run(fill())
+
+
+async def test_however_many_ask_no_append_waits_and_nobody_takes_that_for_a_lost_server(
+    direct: RedisEventLog, monkeypatch: pytest.MonkeyPatch
+):
+    """Every connection for questions is taken: the next question is refused for now, and that is all that happens."""
+    monkeypatch.setattr(redis_streams, "POOL_WAIT_S", 0.05)
+    head = await write(direct, STREAM, b"before", feed=FEED)
+    turns = direct._question_wire._turns
+    for _ in range(redis_streams.QUESTION_CONNECTIONS):
+        await turns.acquire()
+    for question in (direct.read(STREAM), direct.head(STREAM), direct.lobby(7), direct.scan_streams("table")):
+        with pytest.raises(LogUnavailable, match="too many commands wait for a connection"):
+            await question
+    assert direct.available
+    assert (await direct.append(with_event(b"meanwhile", head))).version == 2
+    turns.release()
+    assert await contents(direct) == [b"before", b"meanwhile"]
