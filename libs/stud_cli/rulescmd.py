@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 import typer
@@ -9,11 +10,13 @@ import typer
 from stud_cli.output import JsonFlag, could_not_run, last_line
 from stud_core.house_rules import headline, house_rules, page
 from stud_core.presets import RULESETS, Parameters, table_config
+from stud_core.ruleset import TableConfig
 from stud_core.validate import validate_config
 
 
 def rules(
-    ruleset: Annotated[str, typer.Argument(help="playnow or william_hill.", show_default=False)],
+    ruleset: Annotated[str, typer.Argument(help="playnow or william_hill.", show_default=False)] = "",
+    table: Annotated[str, typer.Option(help="A table of the running system: the rules it plays by.")] = "",
     small_bet: Annotated[int | None, typer.Option(help="Lower limit, in cents.", show_default="500")] = None,
     big_bet: Annotated[int | None, typer.Option(help="Higher limit, in cents.", show_default="double")] = None,
     ante: Annotated[int | None, typer.Option(help="Ante, in cents.", show_default="by the stakes")] = None,
@@ -21,14 +24,25 @@ def rules(
     currency: Annotated[str, typer.Option(help="Currency of the table.")] = "EUR",
     json_output: JsonFlag = False,
 ) -> None:
-    """Print the complete house rules of a table, with examples in its own stakes.
+    """Print the complete house rules of a preset or of a table, with examples in its own stakes.
 
     A lower limit that is one of the usual stakes brings its ante and bring-in with it.
 
     Example: stud rules playnow --small-bet 1000 --currency CAD
     """
-    if ruleset not in RULESETS:
-        could_not_run(f"unknown ruleset {ruleset}: want {' or '.join(RULESETS)}")
+    config = _of_table(table) if table else _of_preset(ruleset, small_bet, big_bet, ante, bring_in, currency)
+    if json_output:
+        sections = [section._asdict() for section in house_rules(config)]
+        last_line({"ruleset": config.ruleset.name, "headline": headline(config), "sections": sections})
+        return
+    print(page(config), end="")
+
+
+def _of_preset(
+    name: str, small_bet: int | None, big_bet: int | None, ante: int | None, bring_in: int | None, currency: str
+) -> TableConfig:
+    if name not in RULESETS:
+        could_not_run(f"unknown ruleset {name}: want {' or '.join(RULESETS)}, or a table with --table")
     given: Parameters = {"currency": currency, "bring_in": bring_in}
     if small_bet is not None:
         given["small_bet"] = small_bet
@@ -36,12 +50,34 @@ def rules(
         given["big_bet"] = big_bet
     if ante is not None:
         given["ante"] = ante
-    config = table_config(RULESETS[ruleset], **given)
+    config = table_config(RULESETS[name], **given)
     problems = validate_config(config)
     if problems:
         could_not_run("; ".join([str(problem) for problem in problems]))
-    if json_output:
-        sections = [section._asdict() for section in house_rules(config)]
-        last_line({"ruleset": ruleset, "headline": headline(config), "sections": sections})
-        return
-    print(page(config), end="")
+    return config
+
+
+def _of_table(table: str) -> TableConfig:
+    from stud_client import StudError
+
+    try:
+        return asyncio.run(_ask(table))
+    except (StudError, OSError, ValueError) as error:
+        could_not_run(
+            f"the table service cannot be asked ({error}): `stud tables` lists the tables of a running system"
+        )
+
+
+async def _ask(table: str) -> TableConfig:
+    from stud.table.v1 import table_service_pb2 as pb
+    from stud_cli.keyscmd import keys_dir
+    from stud_client import StudClient, load_endpoints
+    from stud_service.tokens import load_private_key, mint
+    from stud_wire.codec import from_message
+
+    client = StudClient(load_endpoints(), mint("stud-rules", ["operator"], 60, load_private_key(keys_dir())))
+    try:
+        answer = await client.tables.GetTable(pb.GetTableRequest(table=table))
+        return from_message(TableConfig, answer.update.view.config)
+    finally:
+        await client.close()

@@ -53,10 +53,12 @@ class Reason(StrEnum):
 class Rejection(msgspec.Struct, frozen=True):
     """A refused command; nothing has changed. ``rule`` is e.g. ``"P56"``, ``"W18"``, ``"B.8"`` or empty.
 
-    ``text`` is for people and may change; ``legal`` lists the actions that would have been accepted.
+    ``text`` is for people and may change; ``legal`` lists the actions that would have been accepted,
+    ``fields`` the fields of a configuration that are wrong.
     """
 
     reason: Reason
     text: str
     rule: str = ""
     legal: tuple[Option, ...] = ()
+    fields: tuple[str, ...] = ()

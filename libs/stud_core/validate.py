@@ -17,7 +17,6 @@ TEST_CURRENCY: Final = "XTS"
 """ISO 4217's code for testing: the only currency of stacked decks, of clocks that never run out, of odd rakes."""
 
 MAX_CLOCK_MS: Final = 600_000
-MAX_RATHOLE_MS: Final = 86_400_000
 MAX_RAKE_BPS: Final = 1_000
 ALL_BPS: Final = 10_000
 
@@ -53,17 +52,18 @@ RANGES: Final[dict[str, tuple[int, int]]] = {
     "action_clock_ms": (0, MAX_CLOCK_MS),
     "ante_clock_ms": (0, MAX_CLOCK_MS),
     "show_clock_ms": (0, MAX_CLOCK_MS),
-    "time_bank_ms": (0, MAX_CLOCK_MS),
+    "time_bank_ms": (0, 0),
     "min_buy_in": (1, MAX_AMOUNT),
     "max_buy_in": (1, MAX_AMOUNT),
-    "rathole_ms": (0, MAX_RATHOLE_MS),
+    "rathole_ms": (0, 0),
     "rake_bps": (0, MAX_RAKE_BPS),
     "rake_cap": (0, MAX_AMOUNT),
     "seats": (2, 8),
 }
 """Least and greatest value of every knob that is a number; a name counts its characters, a limit its one amount.
 
-Tables in XTS may rake more; only they may have clocks of 0.
+Tables in XTS may rake more; only they may have clocks of 0. Nothing plays by a time bank or a memory for who left with
+more, so that no table may promise one.
 """
 
 _CLOCKS: Final = ("action_clock_ms", "ante_clock_ms", "show_clock_ms")

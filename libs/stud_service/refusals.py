@@ -78,6 +78,8 @@ class Refused(Exception):
             metadata["rule"] = rejection.rule
         if rejection.legal:
             metadata["legal"] = legal_text(rejection.legal)
+        if rejection.fields:
+            metadata["field"] = ", ".join(rejection.fields)
         return cls(rejection.reason.value, rejection.text, **metadata)
 
     def details(self) -> bytes:

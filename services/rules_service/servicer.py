@@ -17,7 +17,7 @@ from rules_service.resolving import Request, Resolver
 from stud.rules.v1 import rules_service_pb2 as pb
 from stud.rules.v1 import rules_service_pb2_grpc as rpc
 from stud_core.cards import DECK_SIZE
-from stud_core.events import ResolutionChoice, Size, Verb
+from stud_core.events import ResolutionChoice, Size, TableOpened, Verb
 from stud_core.house_rules import headline, house_rules
 from stud_core.presets import PLAYNOW, WILLIAM_HILL, table_config
 from stud_core.ranks import describe, rank_best
@@ -61,12 +61,14 @@ class RulesServicer(rpc.RulesServiceServicer):
 
     async def GetRuleset(self, request: pb.GetRulesetRequest, context: Context) -> pb.GetRulesetResponse:
         require(*_ANYBODY)
-        rules = _PRESETS.get(request.name)
-        if rules is None:
-            raise Refused("UNKNOWN_RULESET", f"the presets are {', '.join(_PRESETS)}", field="name")
-        config = table_config(rules)
+        if request.table:
+            config = await self._config_of(request.table)
+        elif request.name in _PRESETS:
+            config = table_config(_PRESETS[request.name])
+        else:
+            raise Refused("UNKNOWN_RULESET", f"the presets are {', '.join(_PRESETS)}; or name a table", field="name")
         text = [headline(config), *[f"{title}: {said}" for title, said in house_rules(config)]]
-        return pb.GetRulesetResponse(ruleset=to_message(rules), text=text)
+        return pb.GetRulesetResponse(ruleset=to_message(config.ruleset), text=text)
 
     async def GetLegalActions(self, request: pb.GetLegalActionsRequest, context: Context) -> pb.GetLegalActionsResponse:
         require(*_ANYBODY)
@@ -164,6 +166,15 @@ class RulesServicer(rpc.RulesServiceServicer):
             )
         )
         return pb.ResolveHandResponse(decided=answer.decided, version=answer.version)
+
+    async def _config_of(self, table_id: str) -> TableConfig:
+        """What a table was opened with; it never changes."""
+        streams = await self._streams(table_id)
+        for stored in await self._kit.log.read(streams.table, limit=1):
+            for event in decode_commit(stored.body).events:
+                if isinstance(event, TableOpened):
+                    return event.config
+        raise Refused("LOG_BROKEN", f"the log of {table_id} does not begin with its opening: operators are needed")
 
     async def _streams(self, table_id: str) -> Streams:
         try:

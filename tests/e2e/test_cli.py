@@ -87,6 +87,10 @@ def recorded_hands_are_rehearsed(system: Up) -> None:
     ids = sorted(line["table"] for line in lobby["tables"])
     assert (code, [name[-2:] for name in ids]) == (0, ["-1", "-2"])
     assert all(line["life"] == "TABLE_LIFE_CLOSED" for line in lobby["tables"])
+    code, told = system.asked("rules", "--table", ids[0])
+    assert (code, "XTS" in told["headline"]) == (0, True)
+    unknown = stud(system.folder, "rules", "--table", "nowhere")
+    assert (unknown.exit_code, "UNKNOWN_TABLE" in unknown.stderr) == (2, True)
     shown = stud(system.folder, "replay", ids[1], "--events")
     assert shown.exit_code == 0
     assert re.search(r"HandVoided hand_no=1 .*reason=the recording cannot be followed", shown.stdout)

@@ -326,7 +326,8 @@ async def test_a_table_that_cannot_be_opened(live: Live, table: Table):
         return operator.CreateTable(pb.CreateTableRequest(**{**basic, **fields}))
 
     bad = Code.INVALID_ARGUMENT
-    await refusal(create(small_bet=0), "INVALID_TABLE", bad)
+    wrong = await refusal(create(small_bet=0), "INVALID_TABLE", bad)
+    assert "small_bet" in wrong.metadata["field"]
     await refusal(create(table="Odd Name"), "INVALID_FIELD", bad)
     await refusal(create(currency="JPY"), "UNKNOWN_CURRENCY", bad)
     await refusal(create(preset="", ruleset=None), "INVALID_RULESET", bad)

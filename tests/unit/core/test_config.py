@@ -84,14 +84,14 @@ def opened(knob: str, value: object) -> Rejection | None:
         pytest.param("action_clock_ms", marks=pytest.mark.knob("action_clock_ms", -1, 0, 600_000, 600_001)),
         pytest.param("ante_clock_ms", marks=pytest.mark.knob("ante_clock_ms", -1, 0, 600_000, 600_001)),
         pytest.param("show_clock_ms", marks=pytest.mark.knob("show_clock_ms", -1, 0, 600_000, 600_001)),
-        pytest.param("time_bank_ms", marks=pytest.mark.knob("time_bank_ms", -1, 0, 600_000, 600_001)),
+        pytest.param("time_bank_ms", marks=pytest.mark.knob("time_bank_ms", -1, 0, 0, 1)),
         pytest.param(
             "min_buy_in", marks=pytest.mark.knob("min_buy_in", 0, 1, 1_000_000_000_000_000, 1_000_000_000_000_001)
         ),
         pytest.param(
             "max_buy_in", marks=pytest.mark.knob("max_buy_in", 0, 1, 1_000_000_000_000_000, 1_000_000_000_000_001)
         ),
-        pytest.param("rathole_ms", marks=pytest.mark.knob("rathole_ms", -1, 0, 86_400_000, 86_400_001)),
+        pytest.param("rathole_ms", marks=pytest.mark.knob("rathole_ms", -1, 0, 0, 1)),
         pytest.param("rake_bps", marks=pytest.mark.knob("rake_bps", -1, 0, 1_000, 1_001)),
         pytest.param(
             "rake_cap", marks=pytest.mark.knob("rake_cap", -1, 0, 1_000_000_000_000_000, 1_000_000_000_000_001)

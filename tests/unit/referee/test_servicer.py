@@ -64,6 +64,18 @@ async def test_the_presets(service: RulesServicer):
     await refused("UNKNOWN_RULESET", service.GetRuleset(pb.GetRulesetRequest(name="holdem"), CONTEXT))
 
 
+async def test_the_rules_of_a_table_are_its_own(service: RulesServicer, court: Court):
+    """In its stakes and with its knobs, whatever preset they came from; for whoever sits down there."""
+    as_("player")
+    answer = await service.GetRuleset(pb.GetRulesetRequest(table=court.rig.config.table_id), CONTEXT)
+    config = court.rig.state.rules
+    assert from_message(Ruleset, answer.ruleset) == config.ruleset
+    assert list(answer.text) == [headline(config), *[f"{title}: {said}" for title, said in house_rules(config)]]
+    assert list(answer.text) != (await service.GetRuleset(pb.GetRulesetRequest(name="playnow"), CONTEXT)).text
+    await refused("UNKNOWN_TABLE", service.GetRuleset(pb.GetRulesetRequest(table="nowhere"), CONTEXT))
+    await refused("INVALID_FIELD", service.GetRuleset(pb.GetRulesetRequest(table="No Table"), CONTEXT))
+
+
 @pytest.mark.parametrize(
     ("cards", "category", "best"),
     [

@@ -15,6 +15,7 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud_core import deck
 from stud_core import deck_events as de
 from stud_core import events as ev
+from stud_core.state import SYSTEM_PAUSES
 from stud_eventlog import keys
 from stud_eventlog.memory import MemoryEventLog
 from stud_eventlog.types import Append, FeedEntry
@@ -235,3 +236,18 @@ async def resolve(game: Game, hand_no: int) -> None:
         )
         await game.system.calls(servicer, "ResolveHand", request, operator, ("operator",))
     await game.until(lambda t: t.verified_hand >= hand_no, 10)
+
+
+@simulated
+async def test_an_operator_does_not_pause_in_the_systems_words(tmp_path):
+    """Such a pause would end by itself, with a cause that never was."""
+    async with MemorySystem(tmp_path) as system:
+        game = Game(system)
+        await game.open()
+        for word in sorted(SYSTEM_PAUSES):
+            with pytest.raises(Refused, match="other words") as refused:
+                await game.operate(pb.PauseTableRequest(reason=word))
+            assert refused.value.reason == "INVALID_FIELD"
+        await game.operate(pb.PauseTableRequest(reason="the dealer is silent"))
+        await asyncio.sleep(5)
+        assert game.table.paused == "the dealer is silent"

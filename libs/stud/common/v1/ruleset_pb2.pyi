@@ -301,7 +301,7 @@ class Ruleset(_message.Message):
     NO_RAKE_BEFORE_FOURTH_FIELD_NUMBER: _builtins.int
     SEATS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """"playnow", "william_hill", or a name of the operator's own: a-z, 0-9 and _, at most 32 characters."""
+    """"playnow", "william_hill", or a name of the operator's own: 1 to 64 printable characters."""
     version: _builtins.int
     """Version of these rules, recorded in every hand. 1 or more."""
     deal_origin: Global___DealOrigin.ValueType
@@ -433,7 +433,7 @@ class TableConfig(_message.Message):
     table_id: _builtins.str
     """Id: a-z, 0-9 and -, 1 to 64 characters."""
     name: _builtins.str
-    """Name shown to players, at most 64 characters."""
+    """Name shown to players, at most 100 printable characters."""
     currency: _builtins.str
     """Currency code; XTS for tests."""
     small_bet: _builtins.int

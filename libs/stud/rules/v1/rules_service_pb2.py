@@ -29,49 +29,49 @@ from stud.events.v1 import table_events_pb2 as stud_dot_events_dot_v1_dot_table_
 from stud.events.v1 import verdict_events_pb2 as stud_dot_events_dot_v1_dot_verdict__events__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!stud/rules/v1/rules_service.proto\x12\rstud.rules.v1\x1a\x19stud/common/v1/card.proto\x1a\x1cstud/common/v1/ruleset.proto\x1a\x19stud/common/v1/seat.proto\x1a!stud/events/v1/table_events.proto\x1a#stud/events/v1/verdict_events.proto\"\x15\n\x13ListRulesetsRequest\"A\n\x14ListRulesetsResponse\x12)\n\x08rulesets\x18\x01 \x03(\x0b\x32\x17.stud.common.v1.Ruleset\"!\n\x11GetRulesetRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"L\n\x12GetRulesetResponse\x12(\n\x07ruleset\x18\x01 \x01(\x0b\x32\x17.stud.common.v1.Ruleset\x12\x0c\n\x04text\x18\x02 \x03(\t\"r\n\x0ePositionAction\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\"\n\x04verb\x18\x02 \x01(\x0e\x32\x14.stud.common.v1.Verb\x12\n\n\x02to\x18\x03 \x01(\x03\x12\"\n\x04size\x18\x04 \x01(\x0e\x32\x14.stud.common.v1.Size\"O\n\x0ePositionPlayer\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\r\n\x05stack\x18\x02 \x01(\x03\x12 \n\x02up\x18\x03 \x03(\x0e\x32\x14.stud.common.v1.Card\"\xa5\x01\n\x16GetLegalActionsRequest\x12+\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x1b.stud.common.v1.TableConfig\x12.\n\x07players\x18\x02 \x03(\x0b\x32\x1d.stud.rules.v1.PositionPlayer\x12.\n\x07\x61\x63tions\x18\x03 \x03(\x0b\x32\x1d.stud.rules.v1.PositionAction\"q\n\x17GetLegalActionsResponse\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x0f\n\x07to_call\x18\x02 \x01(\x03\x12\'\n\x07options\x18\x03 \x03(\x0b\x32\x16.stud.common.v1.Option\x12\x0e\n\x06street\x18\x04 \x01(\x05\"6\n\x0fRankHandRequest\x12#\n\x05\x63\x61rds\x18\x01 \x03(\x0e\x32\x14.stud.common.v1.Card\"V\n\x10RankHandResponse\x12\x0c\n\x04rank\x18\x01 \x01(\x05\x12\x10\n\x08\x63\x61tegory\x18\x02 \x01(\t\x12\"\n\x04\x62\x65st\x18\x03 \x03(\x0e\x32\x14.stud.common.v1.Card\"7\n\x15\x41\x64judicateHandRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0f\n\x07hand_no\x18\x02 \x01(\x03\"\xad\x01\n\x16\x41\x64judicateHandResponse\x12\x31\n\x0c\x61\x64judication\x18\x01 \x01(\x0e\x32\x1b.stud.rules.v1.Adjudication\x12)\n\x08\x66indings\x18\x02 \x03(\x0b\x32\x17.stud.events.v1.Finding\x12\'\n\x08postings\x18\x03 \x03(\x0b\x32\x15.stud.events.v1.Delta\x12\x0c\n\x04rake\x18\x04 \x01(\x03\"G\n\x13ListVerdictsRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x12\n\nafter_hand\x18\x02 \x01(\x03\x12\r\n\x05limit\x18\x03 \x01(\x05\"\xf0\x01\n\x07Verdict\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x30\n\x08verified\x18\x02 \x01(\x0b\x32\x1c.stud.events.v1.HandVerifiedH\x00\x12\x30\n\x08\x64isputed\x18\x03 \x01(\x0b\x32\x1c.stud.events.v1.HandDisputedH\x00\x12\x36\n\x08proposed\x18\x04 \x01(\x0b\x32\".stud.events.v1.ResolutionProposedH\x00\x12\x30\n\x08resolved\x18\x05 \x01(\x0b\x32\x1c.stud.events.v1.HandResolvedH\x00\x42\x06\n\x04\x62ody\"p\n\x14ListVerdictsResponse\x12(\n\x08verdicts\x18\x01 \x03(\x0b\x32\x16.stud.rules.v1.Verdict\x12.\n\rcannot_verify\x18\x02 \x03(\x0b\x32\x17.stud.events.v1.Finding\"\x8a\x01\n\x12ResolveHandRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0f\n\x07hand_no\x18\x02 \x01(\x03\x12\x30\n\x06\x63hoice\x18\x03 \x01(\x0e\x32 .stud.events.v1.ResolutionChoice\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\t\"7\n\x13ResolveHandResponse\x12\x0f\n\x07\x64\x65\x63ided\x18\x01 \x01(\x08\x12\x0f\n\x07version\x18\x02 \x01(\x03*\x82\x01\n\x0c\x41\x64judication\x12\x1c\n\x18\x41\x44JUDICATION_UNSPECIFIED\x10\x00\x12\x19\n\x15\x41\x44JUDICATION_VERIFIED\x10\x01\x12\x19\n\x15\x41\x44JUDICATION_DISPUTED\x10\x02\x12\x1e\n\x1a\x41\x44JUDICATION_CANNOT_VERIFY\x10\x03\x32\xf7\x04\n\x0cRulesService\x12W\n\x0cListRulesets\x12\".stud.rules.v1.ListRulesetsRequest\x1a#.stud.rules.v1.ListRulesetsResponse\x12Q\n\nGetRuleset\x12 .stud.rules.v1.GetRulesetRequest\x1a!.stud.rules.v1.GetRulesetResponse\x12`\n\x0fGetLegalActions\x12%.stud.rules.v1.GetLegalActionsRequest\x1a&.stud.rules.v1.GetLegalActionsResponse\x12K\n\x08RankHand\x12\x1e.stud.rules.v1.RankHandRequest\x1a\x1f.stud.rules.v1.RankHandResponse\x12]\n\x0e\x41\x64judicateHand\x12$.stud.rules.v1.AdjudicateHandRequest\x1a%.stud.rules.v1.AdjudicateHandResponse\x12W\n\x0cListVerdicts\x12\".stud.rules.v1.ListVerdictsRequest\x1a#.stud.rules.v1.ListVerdictsResponse\x12T\n\x0bResolveHand\x12!.stud.rules.v1.ResolveHandRequest\x1a\".stud.rules.v1.ResolveHandResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!stud/rules/v1/rules_service.proto\x12\rstud.rules.v1\x1a\x19stud/common/v1/card.proto\x1a\x1cstud/common/v1/ruleset.proto\x1a\x19stud/common/v1/seat.proto\x1a!stud/events/v1/table_events.proto\x1a#stud/events/v1/verdict_events.proto\"\x15\n\x13ListRulesetsRequest\"A\n\x14ListRulesetsResponse\x12)\n\x08rulesets\x18\x01 \x03(\x0b\x32\x17.stud.common.v1.Ruleset\"0\n\x11GetRulesetRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05table\x18\x02 \x01(\t\"L\n\x12GetRulesetResponse\x12(\n\x07ruleset\x18\x01 \x01(\x0b\x32\x17.stud.common.v1.Ruleset\x12\x0c\n\x04text\x18\x02 \x03(\t\"r\n\x0ePositionAction\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\"\n\x04verb\x18\x02 \x01(\x0e\x32\x14.stud.common.v1.Verb\x12\n\n\x02to\x18\x03 \x01(\x03\x12\"\n\x04size\x18\x04 \x01(\x0e\x32\x14.stud.common.v1.Size\"O\n\x0ePositionPlayer\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\r\n\x05stack\x18\x02 \x01(\x03\x12 \n\x02up\x18\x03 \x03(\x0e\x32\x14.stud.common.v1.Card\"\xa5\x01\n\x16GetLegalActionsRequest\x12+\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x1b.stud.common.v1.TableConfig\x12.\n\x07players\x18\x02 \x03(\x0b\x32\x1d.stud.rules.v1.PositionPlayer\x12.\n\x07\x61\x63tions\x18\x03 \x03(\x0b\x32\x1d.stud.rules.v1.PositionAction\"q\n\x17GetLegalActionsResponse\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x0f\n\x07to_call\x18\x02 \x01(\x03\x12\'\n\x07options\x18\x03 \x03(\x0b\x32\x16.stud.common.v1.Option\x12\x0e\n\x06street\x18\x04 \x01(\x05\"6\n\x0fRankHandRequest\x12#\n\x05\x63\x61rds\x18\x01 \x03(\x0e\x32\x14.stud.common.v1.Card\"V\n\x10RankHandResponse\x12\x0c\n\x04rank\x18\x01 \x01(\x05\x12\x10\n\x08\x63\x61tegory\x18\x02 \x01(\t\x12\"\n\x04\x62\x65st\x18\x03 \x03(\x0e\x32\x14.stud.common.v1.Card\"7\n\x15\x41\x64judicateHandRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0f\n\x07hand_no\x18\x02 \x01(\x03\"\xad\x01\n\x16\x41\x64judicateHandResponse\x12\x31\n\x0c\x61\x64judication\x18\x01 \x01(\x0e\x32\x1b.stud.rules.v1.Adjudication\x12)\n\x08\x66indings\x18\x02 \x03(\x0b\x32\x17.stud.events.v1.Finding\x12\'\n\x08postings\x18\x03 \x03(\x0b\x32\x15.stud.events.v1.Delta\x12\x0c\n\x04rake\x18\x04 \x01(\x03\"G\n\x13ListVerdictsRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x12\n\nafter_hand\x18\x02 \x01(\x03\x12\r\n\x05limit\x18\x03 \x01(\x05\"\xf0\x01\n\x07Verdict\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x30\n\x08verified\x18\x02 \x01(\x0b\x32\x1c.stud.events.v1.HandVerifiedH\x00\x12\x30\n\x08\x64isputed\x18\x03 \x01(\x0b\x32\x1c.stud.events.v1.HandDisputedH\x00\x12\x36\n\x08proposed\x18\x04 \x01(\x0b\x32\".stud.events.v1.ResolutionProposedH\x00\x12\x30\n\x08resolved\x18\x05 \x01(\x0b\x32\x1c.stud.events.v1.HandResolvedH\x00\x42\x06\n\x04\x62ody\"p\n\x14ListVerdictsResponse\x12(\n\x08verdicts\x18\x01 \x03(\x0b\x32\x16.stud.rules.v1.Verdict\x12.\n\rcannot_verify\x18\x02 \x03(\x0b\x32\x17.stud.events.v1.Finding\"\x8a\x01\n\x12ResolveHandRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0f\n\x07hand_no\x18\x02 \x01(\x03\x12\x30\n\x06\x63hoice\x18\x03 \x01(\x0e\x32 .stud.events.v1.ResolutionChoice\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\t\"7\n\x13ResolveHandResponse\x12\x0f\n\x07\x64\x65\x63ided\x18\x01 \x01(\x08\x12\x0f\n\x07version\x18\x02 \x01(\x03*\x82\x01\n\x0c\x41\x64judication\x12\x1c\n\x18\x41\x44JUDICATION_UNSPECIFIED\x10\x00\x12\x19\n\x15\x41\x44JUDICATION_VERIFIED\x10\x01\x12\x19\n\x15\x41\x44JUDICATION_DISPUTED\x10\x02\x12\x1e\n\x1a\x41\x44JUDICATION_CANNOT_VERIFY\x10\x03\x32\xf7\x04\n\x0cRulesService\x12W\n\x0cListRulesets\x12\".stud.rules.v1.ListRulesetsRequest\x1a#.stud.rules.v1.ListRulesetsResponse\x12Q\n\nGetRuleset\x12 .stud.rules.v1.GetRulesetRequest\x1a!.stud.rules.v1.GetRulesetResponse\x12`\n\x0fGetLegalActions\x12%.stud.rules.v1.GetLegalActionsRequest\x1a&.stud.rules.v1.GetLegalActionsResponse\x12K\n\x08RankHand\x12\x1e.stud.rules.v1.RankHandRequest\x1a\x1f.stud.rules.v1.RankHandResponse\x12]\n\x0e\x41\x64judicateHand\x12$.stud.rules.v1.AdjudicateHandRequest\x1a%.stud.rules.v1.AdjudicateHandResponse\x12W\n\x0cListVerdicts\x12\".stud.rules.v1.ListVerdictsRequest\x1a#.stud.rules.v1.ListVerdictsResponse\x12T\n\x0bResolveHand\x12!.stud.rules.v1.ResolveHandRequest\x1a\".stud.rules.v1.ResolveHandResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'stud.rules.v1.rules_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_ADJUDICATION']._serialized_start=1897
-  _globals['_ADJUDICATION']._serialized_end=2027
+  _globals['_ADJUDICATION']._serialized_start=1912
+  _globals['_ADJUDICATION']._serialized_end=2042
   _globals['_LISTRULESETSREQUEST']._serialized_start=208
   _globals['_LISTRULESETSREQUEST']._serialized_end=229
   _globals['_LISTRULESETSRESPONSE']._serialized_start=231
   _globals['_LISTRULESETSRESPONSE']._serialized_end=296
   _globals['_GETRULESETREQUEST']._serialized_start=298
-  _globals['_GETRULESETREQUEST']._serialized_end=331
-  _globals['_GETRULESETRESPONSE']._serialized_start=333
-  _globals['_GETRULESETRESPONSE']._serialized_end=409
-  _globals['_POSITIONACTION']._serialized_start=411
-  _globals['_POSITIONACTION']._serialized_end=525
-  _globals['_POSITIONPLAYER']._serialized_start=527
-  _globals['_POSITIONPLAYER']._serialized_end=606
-  _globals['_GETLEGALACTIONSREQUEST']._serialized_start=609
-  _globals['_GETLEGALACTIONSREQUEST']._serialized_end=774
-  _globals['_GETLEGALACTIONSRESPONSE']._serialized_start=776
-  _globals['_GETLEGALACTIONSRESPONSE']._serialized_end=889
-  _globals['_RANKHANDREQUEST']._serialized_start=891
-  _globals['_RANKHANDREQUEST']._serialized_end=945
-  _globals['_RANKHANDRESPONSE']._serialized_start=947
-  _globals['_RANKHANDRESPONSE']._serialized_end=1033
-  _globals['_ADJUDICATEHANDREQUEST']._serialized_start=1035
-  _globals['_ADJUDICATEHANDREQUEST']._serialized_end=1090
-  _globals['_ADJUDICATEHANDRESPONSE']._serialized_start=1093
-  _globals['_ADJUDICATEHANDRESPONSE']._serialized_end=1266
-  _globals['_LISTVERDICTSREQUEST']._serialized_start=1268
-  _globals['_LISTVERDICTSREQUEST']._serialized_end=1339
-  _globals['_VERDICT']._serialized_start=1342
-  _globals['_VERDICT']._serialized_end=1582
-  _globals['_LISTVERDICTSRESPONSE']._serialized_start=1584
-  _globals['_LISTVERDICTSRESPONSE']._serialized_end=1696
-  _globals['_RESOLVEHANDREQUEST']._serialized_start=1699
-  _globals['_RESOLVEHANDREQUEST']._serialized_end=1837
-  _globals['_RESOLVEHANDRESPONSE']._serialized_start=1839
-  _globals['_RESOLVEHANDRESPONSE']._serialized_end=1894
-  _globals['_RULESSERVICE']._serialized_start=2030
-  _globals['_RULESSERVICE']._serialized_end=2661
+  _globals['_GETRULESETREQUEST']._serialized_end=346
+  _globals['_GETRULESETRESPONSE']._serialized_start=348
+  _globals['_GETRULESETRESPONSE']._serialized_end=424
+  _globals['_POSITIONACTION']._serialized_start=426
+  _globals['_POSITIONACTION']._serialized_end=540
+  _globals['_POSITIONPLAYER']._serialized_start=542
+  _globals['_POSITIONPLAYER']._serialized_end=621
+  _globals['_GETLEGALACTIONSREQUEST']._serialized_start=624
+  _globals['_GETLEGALACTIONSREQUEST']._serialized_end=789
+  _globals['_GETLEGALACTIONSRESPONSE']._serialized_start=791
+  _globals['_GETLEGALACTIONSRESPONSE']._serialized_end=904
+  _globals['_RANKHANDREQUEST']._serialized_start=906
+  _globals['_RANKHANDREQUEST']._serialized_end=960
+  _globals['_RANKHANDRESPONSE']._serialized_start=962
+  _globals['_RANKHANDRESPONSE']._serialized_end=1048
+  _globals['_ADJUDICATEHANDREQUEST']._serialized_start=1050
+  _globals['_ADJUDICATEHANDREQUEST']._serialized_end=1105
+  _globals['_ADJUDICATEHANDRESPONSE']._serialized_start=1108
+  _globals['_ADJUDICATEHANDRESPONSE']._serialized_end=1281
+  _globals['_LISTVERDICTSREQUEST']._serialized_start=1283
+  _globals['_LISTVERDICTSREQUEST']._serialized_end=1354
+  _globals['_VERDICT']._serialized_start=1357
+  _globals['_VERDICT']._serialized_end=1597
+  _globals['_LISTVERDICTSRESPONSE']._serialized_start=1599
+  _globals['_LISTVERDICTSRESPONSE']._serialized_end=1711
+  _globals['_RESOLVEHANDREQUEST']._serialized_start=1714
+  _globals['_RESOLVEHANDREQUEST']._serialized_end=1852
+  _globals['_RESOLVEHANDRESPONSE']._serialized_start=1854
+  _globals['_RESOLVEHANDRESPONSE']._serialized_end=1909
+  _globals['_RULESSERVICE']._serialized_start=2045
+  _globals['_RULESSERVICE']._serialized_end=2676
 # @@protoc_insertion_point(module_scope)

@@ -95,21 +95,25 @@ Global___ListRulesetsResponse: _TypeAlias = ListRulesetsResponse  # noqa: Y015
 
 @_typing.final
 class GetRulesetRequest(_message.Message):
-    """Which preset."""
+    """Which preset, or which table."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
+    TABLE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """"playnow" or "william_hill"."""
+    """"playnow" or "william_hill"; empty when a table is named."""
+    table: _builtins.str
+    """Table id: the rules that this table plays by, with examples in its own stakes."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
+        table: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -117,7 +121,7 @@ Global___GetRulesetRequest: _TypeAlias = GetRulesetRequest  # noqa: Y015
 
 @_typing.final
 class GetRulesetResponse(_message.Message):
-    """A preset."""
+    """A preset, or a table's rules."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -129,7 +133,7 @@ class GetRulesetResponse(_message.Message):
 
     @_builtins.property
     def text(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """House rules in words for a 5/10 table: a headline, then one paragraph for each subject, "The cap: ..."."""
+        """House rules in words, for a preset at a 5/10 table: a headline, then one paragraph for each subject, "The cap: ..."."""
 
     def __init__(
         self,

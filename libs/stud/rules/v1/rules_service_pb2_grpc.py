@@ -84,14 +84,15 @@ class RulesServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetRuleset(self, request, context):
-        """Returns a preset and its house rules in words. Any role. UNKNOWN_RULESET.
+        """Returns the rules of a preset or of a table, and the same in words. Any role. UNKNOWN_RULESET, UNKNOWN_TABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetLegalActions(self, request, context):
-        """Returns what a seat may do in a position given by its actions so far. Any role.
+        """Returns what a seat may do in a position given by its actions so far; each player needs up cards of his own, so that
+        a river that is a community card cannot be asked about. Any role. INVALID_CARDS, INVALID_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

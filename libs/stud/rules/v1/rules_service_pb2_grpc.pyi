@@ -19,9 +19,11 @@ class RulesServiceStub:
     ListRulesets: _aio.UnaryUnaryMultiCallable[_rules_service_pb2.ListRulesetsRequest, _rules_service_pb2.ListRulesetsResponse]
     """Lists the presets. Any role."""
     GetRuleset: _aio.UnaryUnaryMultiCallable[_rules_service_pb2.GetRulesetRequest, _rules_service_pb2.GetRulesetResponse]
-    """Returns a preset and its house rules in words. Any role. UNKNOWN_RULESET."""
+    """Returns the rules of a preset or of a table, and the same in words. Any role. UNKNOWN_RULESET, UNKNOWN_TABLE."""
     GetLegalActions: _aio.UnaryUnaryMultiCallable[_rules_service_pb2.GetLegalActionsRequest, _rules_service_pb2.GetLegalActionsResponse]
-    """Returns what a seat may do in a position given by its actions so far. Any role."""
+    """Returns what a seat may do in a position given by its actions so far; each player needs up cards of his own, so that
+    a river that is a community card cannot be asked about. Any role. INVALID_CARDS, INVALID_FIELD.
+    """
     RankHand: _aio.UnaryUnaryMultiCallable[_rules_service_pb2.RankHandRequest, _rules_service_pb2.RankHandResponse]
     """Ranks five to seven cards. Any role. INVALID_CARDS."""
     AdjudicateHand: _aio.UnaryUnaryMultiCallable[_rules_service_pb2.AdjudicateHandRequest, _rules_service_pb2.AdjudicateHandResponse]
@@ -50,7 +52,7 @@ class RulesServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _rules_service_pb2.GetRulesetRequest,
         context: _aio.ServicerContext[_rules_service_pb2.GetRulesetRequest, _abc.Awaitable[_rules_service_pb2.GetRulesetResponse]],
     ) -> _abc.Awaitable[_rules_service_pb2.GetRulesetResponse]:
-        """Returns a preset and its house rules in words. Any role. UNKNOWN_RULESET."""
+        """Returns the rules of a preset or of a table, and the same in words. Any role. UNKNOWN_RULESET, UNKNOWN_TABLE."""
 
     @_abc_1.abstractmethod
     def GetLegalActions(
@@ -58,7 +60,9 @@ class RulesServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _rules_service_pb2.GetLegalActionsRequest,
         context: _aio.ServicerContext[_rules_service_pb2.GetLegalActionsRequest, _abc.Awaitable[_rules_service_pb2.GetLegalActionsResponse]],
     ) -> _abc.Awaitable[_rules_service_pb2.GetLegalActionsResponse]:
-        """Returns what a seat may do in a position given by its actions so far. Any role."""
+        """Returns what a seat may do in a position given by its actions so far; each player needs up cards of his own, so that
+        a river that is a community card cannot be asked about. Any role. INVALID_CARDS, INVALID_FIELD.
+        """
 
     @_abc_1.abstractmethod
     def RankHand(

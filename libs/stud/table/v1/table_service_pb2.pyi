@@ -1677,7 +1677,7 @@ class CreateTableRequest(_message.Message):
     table: _builtins.str
     """Id: a-z, 0-9 and -, 1 to 64 characters."""
     name: _builtins.str
-    """Name shown to players, at most 64 characters."""
+    """Name shown to players, at most 100 printable characters."""
     currency: _builtins.str
     """Currency code; XTS for tests."""
     preset: _builtins.str
