@@ -46,7 +46,8 @@ def why_illegal(state: Table, hand: Hand, command: cmd.Act) -> tuple[str, str]:
     if command.to is not None:
         matching = [option for option in matching if option.to == command.to]
     if len(matching) > 1 and command.size is None:
-        rule, why = cite(state.rules.ruleset, "P62", "W15"), "the amount or the size must be said"
+        missing = "the amount or the size" if command.to is None else "both sizes come to that, so the size"
+        rule, why = cite(state.rules.ruleset, "P62", "W15"), f"{missing} must be said"
     elif is_wager(command.verb):
         rule, why = _why_no_wager(state, hand, command)
     else:
