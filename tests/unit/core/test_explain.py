@@ -171,7 +171,8 @@ KINDS = {
         "fold, check, bet to 500, bet to 1000",
     ),
     "which all-in of the two": Kind(
-        fourth(behind=400), "1 bet 400", "bet to 400", "both sizes come to that, so the size must be said", ("P62", "W15"),
+        fourth(behind=400), "1 bet 400", "bet to 400",
+        "both sizes come to that, so the size must be said", ("P62", "W15"),
         "fold, check, bet to 400 (small) all-in, bet to 400 (big) all-in",
     ),
     "small raise of a big bet": Kind(
