@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from weakref import WeakValueDictionary
 
 import structlog
 
@@ -32,7 +33,7 @@ class Registry:
         self.memory_ok = True
         self._master = master
         self._tables: dict[str, TableActor] = {}
-        self._opening = asyncio.Lock()
+        self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._broken: set[str] = set()
 
     def all(self) -> list[TableActor]:
@@ -95,11 +96,15 @@ class Registry:
             keys.check_table_id(table_id)
         except ValueError:
             raise unknown(table_id) from None
-        async with self._opening:
+        async with self._being_opened(table_id):
             loaded = self._tables.get(table_id) or await self._load(table_id)
         if loaded is None:
             raise broken() if table_id in self._broken else unknown(table_id)
         return loaded
+
+    def _being_opened(self, table_id: str) -> asyncio.Lock:
+        """One at a time for each table; a long log that is folded keeps nobody from another table."""
+        return self._opening.setdefault(table_id, asyncio.Lock())
 
     async def new(self, table_id: str) -> TableActor:
         """Return the table of this id, empty if there was none: then hand it to ``keep`` afterwards."""
@@ -107,7 +112,7 @@ class Registry:
             keys.check_table_id(table_id)
         except ValueError as error:
             raise Refused("INVALID_FIELD", str(error), field="table") from None
-        async with self._opening:
+        async with self._being_opened(table_id):
             found = self._tables.get(table_id) or await self._load(table_id)
             if found is None and table_id in self._broken:
                 raise broken()

@@ -225,3 +225,28 @@ async def test_a_log_that_is_away_is_waited_for(tmp_path):
         system.store.start()
         await loading
         assert [actor.table_id for actor in registry.all()] == ["t-1"]
+
+
+@simulated
+async def test_a_long_log_that_is_folded_keeps_nobody_from_another_table(tmp_path, monkeypatch):
+    """Anybody may look at a closed table, and its log is folded for that."""
+    async with MemorySystem(tmp_path, "table") as system:
+        for name in ("t-1", "t-2"):
+            await system.call("CreateTable", create(name), "olga", "operator")
+        registry = system.tables.registry
+        load, go_on = registry._load, asyncio.Event()
+
+        async def slow(table_id: str):
+            if table_id == "t-1":
+                await go_on.wait()
+            return await load(table_id)
+
+        monkeypatch.setattr(registry, "_load", slow)
+        registry._tables.clear()
+        first = [asyncio.create_task(registry.get("t-1")) for _ in range(2)]
+        assert (await registry.get("t-2")).table_id == "t-2"
+        assert not first[0].done()
+        go_on.set()
+        one, again = await asyncio.gather(*first)
+        assert one is again
+        assert not registry._opening
