@@ -59,6 +59,11 @@ class ChoicesAhead:
         found = self._chosen.get(account)
         return found.pre_action if found is not None else None
 
+    def waits_under(self, account: str, request_id: str) -> bool:
+        """Whether a choice will be done under this request id, which is therefore not free for another command."""
+        found = self._chosen.get(account)
+        return found is not None and found.request_id == request_id
+
     def set(
         self, table: Table, account: str, price: Price, verb: Verb, size: Size | None, request_id: str, digest: bytes
     ) -> None:

@@ -52,6 +52,8 @@ async def perform(actor: TableActor, account: str, name: str, request: Any) -> O
 async def submit(actor: TableActor, account: str, request: Any, command: Command) -> Outcome:
     """Submit a command under the caller's name and request id."""
     request_id = require_request_id(request.request_id)
+    if actor.ahead.waits_under(account, request_id):
+        raise Refused("REQUEST_ID_REUSED", f"request_id {request_id!r} is that of the choice ahead: send a new id")
     return await actor.submit(command, actor=account, request_id=request_id, digest=content_of(request))
 
 

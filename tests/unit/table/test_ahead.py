@@ -259,3 +259,17 @@ async def test_everything_that_is_offered_can_be_chosen(tmp_path):
                 await game.send(who, pb.ClearPreActionRequest())
             await game.act(STAY)
             await game.until(lambda table: table.hand is None or table.hand.turn_seat)
+
+
+@simulated
+async def test_the_id_of_a_choice_is_not_free_for_another_command(tmp_path):
+    """It would be remembered with that content, and the choice be lost when its turn comes."""
+    async with MemorySystem(tmp_path) as system:
+        ahead = await Ahead.begin(system)
+        who = ahead.next
+        await ahead.choose(who, Verb.BET, request_id="mine")
+        refused = await refusal(ahead.game.send(who, pb.SetPreferencesRequest(auto_post=False, request_id="mine")))
+        assert refused.reason == "REQUEST_ID_REUSED"
+        await ahead.act(Verb.CHECK)
+        await ahead.game.until(lambda table: table.running.level)
+        assert ahead.actions()[-1] == (who, Verb.BET, ev.By.PRE_ACTION)
