@@ -9,6 +9,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
+from stud_core import bet_ahead
 from stud_core import events as ev
 from stud_core.house_rules import WIDTH, headline, house_rules, page
 from stud_core.presets import PLAYNOW, STAKES, WILLIAM_HILL, Stakes, table_config
@@ -25,9 +26,9 @@ from stud_core.ruleset import (
     TableConfig,
     TopUp,
 )
-from tests.support.table_driver import deal, knobs
+from tests.support.table_driver import account, deal, knobs
 from tests.unit.core.house import FREE, House
-from tests.vectors.positions import both
+from tests.vectors.positions import both, fourth_street
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests/golden/rules"
@@ -353,6 +354,24 @@ def test_where_both_limits_are_one_there_is_nothing_to_choose(rules: Ruleset, op
 def test_chips_that_never_fit_are_told_where_that_can_be(changes: dict[str, object], told: bool):
     """Always, but where any amount fits and there is no maximum."""
     assert ("What never fits is paid out when you leave." in text(knobs(PLAYNOW, **changes))) is told
+
+
+@pytest.mark.parametrize("verb", [ev.Verb.FOLD, ev.Verb.CALL, ev.Verb.RAISE])
+def test_what_becomes_of_a_choice_ahead_is_what_the_page_says(verb: ev.Verb):
+    told = section(table_config(WILLIAM_HILL), "Acting ahead")
+    table = fourth_street(WILLIAM_HILL, up={1: "Ac Kd", 2: "Qc Td", 3: "2c 7d"})
+    table.play("1 bet 500")
+    chosen = bet_ahead.choose(table.state, account(3), verb)
+    assert isinstance(chosen, bet_ahead.PreAction)
+    table.play("2 raise 1000")
+    stands = f"A {verb.name.lower()} chosen ahead stands at any price, connected or not" in told
+    dropped = re.search(r"Call, Bet and Raise are dropped.* if the price changes, .* lose the connection", told)
+    assert dropped is not None
+    assert bet_ahead.holds(table.state, account(3), chosen) is stands
+    assert chosen.outlives_connection is stands
+    table.play("3 call", "1 call")
+    assert not bet_ahead.holds(table.state, account(3), chosen)
+    assert "The end of the round and Sit Out drop every choice." in told
 
 
 @both
