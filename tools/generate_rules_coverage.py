@@ -26,7 +26,8 @@ HEAD = """# The house pages and their tests
 
 Every statement of the two pages of house rules, the knobs of a ruleset or the parameters of a table that decide it,
 and the tests that show it; then every knob with its values. This page is made from `tests/vectors/statements.tsv` and
-from the markers `rules` and `knob` on the tests. `make check` fails when a statement or a value has no test.
+from the markers `rules` and `knob` on the tests. `make check` fails when a statement or a value has no test. What the
+pages leave open, cited as `B.n`, is in [rules-gaps.md](rules-gaps.md).
 """
 
 

@@ -34,14 +34,23 @@ def told(table: TableDriver) -> set[int]:
     return {card for event in table.events(ev.HandShown) for card in event.cards}
 
 
-@pytest.mark.rules("P37", "P39")
 @playnow
 def test_vector_117_the_bettor_shows_first(rules: Ruleset):
+    """The row; as S1 folds it does not tell the bettor from who comes first after S1: the two tests below do."""
     table = on_the_river(rules, best=3)
     table.play("1 check", "2 bet 1000", "3 call", "1 fold")
     assert table.showdown() == [("shown", 2), ("shown", 3)]
 
 
+@pytest.mark.rules("P37", "P39")
+@playnow
+def test_vector_117_the_bettor_shows_before_a_caller_who_acted_first_and_wins(rules: Ruleset):
+    table = on_the_river(rules, best=1)
+    table.play("1 check", "2 bet 1000", "3 fold", "1 call")
+    assert table.showdown() == [("shown", 2), ("shown", 1)]
+
+
+@pytest.mark.rules("P37", "P39")
 @playnow
 def test_vector_117_the_bettor_shows_before_who_acted_first(rules: Ruleset):
     table = on_the_river(rules, best=2, showing=[1])
@@ -50,12 +59,22 @@ def test_vector_117_the_bettor_shows_before_who_acted_first(rules: Ruleset):
     assert table.showdown() == [("shown", 3), ("asked", 1), ("shown", 2), ("mucked", 1)]
 
 
-@pytest.mark.rules("P37", "P40", "P54")
+@pytest.mark.rules("P40", "P54")
 @playnow
 def test_vector_118_the_raiser_shows_first(rules: Ruleset):
+    """He shows before the bettor."""
     table = on_the_river(rules, best=2, players=2)
     table.play("1 check", "2 bet 1000", "1 raise 2000", "2 call")
     assert table.showdown() == [("shown", 1), ("shown", 2)]
+
+
+@pytest.mark.rules("P37", "P40")
+@playnow
+def test_vector_118_the_raiser_shows_before_bettor_and_first_to_act(rules: Ruleset):
+    table = on_the_river(rules, best=2, showing=[1])
+    table.play("1 check", "2 bet 1000", "3 raise 2000", "1 call", "2 call")
+    table.timeout()
+    assert table.showdown() == [("shown", 3), ("asked", 1), ("shown", 2), ("mucked", 1)]
 
 
 @pytest.mark.rules("P38")
@@ -73,12 +92,13 @@ def test_vector_119_the_first_option_shows_first(rules: Ruleset):
 @pytest.mark.rules("P37", "P43")
 @playnow
 def test_vector_120_the_last_aggressor_always_shows(rules: Ruleset):
-    table = on_the_river(rules, best=3)
+    """S2 bets last and loses to S1, who acted first: he shows all the same, and before S1."""
+    table = on_the_river(rules, best=1)
     hidden = table.dealer.open(table.hand.down[2])
-    table.play("1 check", "2 bet 1000", "3 raise 2000", "1 fold", "2 raise 3000", "3 call")
+    table.play("1 check", "2 bet 1000", "3 fold", "1 raise 2000", "2 raise 3000", "1 call")
     assert table.state.sittings[2].muck_losing
-    assert set(table.won()) == {3}
-    assert table.showdown() == [("shown", 2), ("shown", 3)]
+    assert set(table.won()) == {1}
+    assert table.showdown() == [("shown", 2), ("shown", 1)]
     assert set(table.events(ev.HandShown)[0].cards) == set(hidden)
     assert none(table.events(), ev.ShowPrompted)
 

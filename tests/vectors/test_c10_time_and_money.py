@@ -40,6 +40,7 @@ def test_vector_128_silence_without_a_bet_checks(rules: Ruleset):
 def test_vector_129_silence_facing_a_bet_folds(rules: Ruleset):
     table = fifth_street(rules)
     table.play("1 check", "2 bet 1000", "3 call")
+    assert table.hand.deadline_ms == table.now_ms + 10_000
     missed_action(table, ev.Verb.FOLD)
 
 

@@ -15,7 +15,7 @@ from stud_core.house_rules.saying import money
 from stud_core.ruleset import TableConfig
 
 WIDTH: Final = 100
-_INDENT: Final = 18
+_INDENT: Final = 16
 
 
 class Section(NamedTuple):
@@ -48,14 +48,14 @@ def page(config: TableConfig) -> str:
     return "\n".join(lines) + "\n"
 
 
-_AFTER_A_BREAK: Final = {"The table", "The deal", "Streets and bets", "Short of cards", "Clock and away"}
+_AFTER_A_BREAK: Final = {"The table", "The deal", "The betting", "Short of cards", "Clock and away"}
 _SECTIONS: Final[tuple[tuple[str, Callable[[TableConfig], str]], ...]] = (
     ("The table", cards.table),
     ("Buying in", cards.buying_in),
     ("Antes", cards.antes),
     ("The deal", cards.deal),
     ("The low card", cards.low_card),
-    ("Streets and bets", betting.bets),
+    ("The betting", betting.bets),
     ("The open pair", betting.open_pair),
     ("The cap", betting.cap),
     ("Heads up", betting.heads_up),
@@ -66,4 +66,5 @@ _SECTIONS: Final[tuple[tuple[str, Callable[[TableConfig], str]], ...]] = (
     ("Rake", ending.rake),
     ("Clock and away", ending.clock),
     ("Acting ahead", ending.ahead),
+    ("Void, disputed", ending.void),
 )

@@ -8,30 +8,34 @@ from stud_core.ruleset import HeadsUp, OpenPair, ShortAllIn, TableConfig
 
 def bets(config: TableConfig) -> str:
     small, big = money(config.small_bet), money(config.big_bet)
+    but = " (an open pair apart)" if _has_pair_option(config) else ""
     return (
         "From fourth street on the highest cards showing act first, or the next player clockwise if that one is "
         f"all-in; of equal ones, the closest to {left(config)}. Pairs, two pair, three and four of a kind count, "
         "straights and flushes of up to four cards do not. If nobody has bet you check or bet; facing a bet you fold, "
-        "call or raise. You may check and raise later. Bets and raises are exactly "
-        f"{small} on third and fourth street and exactly {big} on fifth, sixth and seventh."
+        f"call or raise. You may check and raise later. Bets and raises are exactly {small} on third and fourth "
+        f"street{but}, and exactly {big} from fifth street on."
     )
+
+
+def _has_pair_option(config: TableConfig) -> bool:
+    """Whether a pair on fourth street opens a choice: not where both limits are the same."""
+    return config.ruleset.open_pair is not OpenPair.OFF and config.big_bet > config.small_bet
 
 
 def open_pair(config: TableConfig) -> str:
     low, high = config.small_bet, config.big_bet
     small, big = money(low), money(high)
-    after = (
-        f"After one bet or raise by {big} all the others are by {big} as well: after a bet of {small} and a raise to "
-        f"{money(low + high)} the next raise is to {money(low + 2 * high)}. A pair that shows up later changes "
-        "nothing."
+    if not _has_pair_option(config):
+        return f"A pair showing on fourth street changes nothing: bets and raises stay at {small}."
+    who = f"that player alone may bet or raise by {small} or by {big} in that round"
+    if config.ruleset.open_pair is OpenPair.ANY:
+        who = f"every player may bet or raise by {small} or by {big} in that round"
+    return (
+        f"If a player's two cards showing on fourth street are a pair, {who}. After one bet or raise by {big} all the "
+        f"others are by {big} as well: after a bet of {small} and a raise to {money(low + high)} the next raise is to "
+        f"{money(low + 2 * high)}. A pair that shows up later changes nothing."
     )
-    return {
-        OpenPair.ANY: f"If a player's two cards showing on fourth street are a pair, every player may bet or raise by "
-        f"{small} or by {big} in that round. {after}",
-        OpenPair.HOLDER_ONLY: "If a player's two cards showing on fourth street are a pair, that player alone may bet "
-        f"or raise by {small} or by {big} in that round. {after}",
-        OpenPair.OFF: f"A pair showing on fourth street changes nothing: bets and raises stay at {small}.",
-    }[config.ruleset.open_pair]
 
 
 def cap(config: TableConfig) -> str:
@@ -67,18 +71,19 @@ def heads_up(config: TableConfig) -> str:
 def all_in(config: TableConfig) -> str:
     big = config.big_bet
     bet, half, full = money(big), money(big + (big + 1) // 2), money(2 * big)
-    others = "those who have acted may only call or fold, and the others may make it the full amount"
+    start = config.bring_in + (config.small_bet - config.bring_in + 1) // 2
+    others = "those who have acted since the last full one may only call or fold, the others may make it full"
     short = {
-        ShortAllIn.HALF_BET: "If it is at least half of what a full one would add, it counts as full and everybody may "
-        f"raise again; with less {others}. Example: on a bet of {bet} an all-in for {half} or more is a raise.",
-        ShortAllIn.FULL_BET: f"It counts only if it is a full one; with less {others}. Example: on a bet of {bet} only "
-        f"an all-in for {full} is a raise.",
-        ShortAllIn.ANY: "Whatever it is, it counts as full and everybody may raise again.",
+        ShortAllIn.HALF_BET: "if it is at least half of what a full one would add, it counts as full and everybody may "
+        f"raise again; with less, {others}. On a bet of {bet} an all-in for {half} or more is a raise. Opening and "
+        f"completing are measured from the bring-in: {money(start)} is the least that counts.",
+        ShortAllIn.FULL_BET: f"it does not count: {others}. On a bet of {bet} only an all-in for {full} is a raise.",
+        ShortAllIn.ANY: "whatever it is, it counts as full and everybody may raise again.",
     }
     return (
-        "You play with the chips in front of you and nothing else. If they do not cover a call, you call with all of "
-        "them. If they do not cover a bet or raise, you may put them all in. "
-        f"{short[config.ruleset.short_all_in]} From each opponent you can win as much as you put in yourself: the "
-        "rest goes into side pots, and what nobody matches comes back. When fewer than two players can still bet, "
-        "the remaining cards are dealt without betting, and the hands stay hidden until the showdown."
+        "You play with the chips in front of you and nothing else. If they do not cover a call, bet or raise, you may "
+        f"put them all in. A bet or raise for less: {short[config.ruleset.short_all_in]} From each opponent you "
+        "can win as much as you put in yourself: the rest goes into side pots, and what nobody matches comes back. "
+        "When fewer than two players can still bet, the remaining cards are dealt without betting, and hands stay "
+        "hidden until the showdown."
     )

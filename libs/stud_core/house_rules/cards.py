@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from itertools import combinations_with_replacement
 
+from stud_core.events import DealMode
 from stud_core.house_rules.saying import WORDS, limit, money, seconds, within
-from stud_core.ruleset import BringInKind, DealOrigin, OddUnits, RiverShortage, TableConfig, TopUp
-
-_ALWAYS_ENOUGH: Final = 6  # players whom the deck serves to the last card, whatever is burned (B.12)
+from stud_core.river import RiverPlan, river_plan
+from stud_core.ruleset import BringInKind, DealOrigin, OddUnits, Ruleset, TableConfig, TopUp
 
 
 def table(config: TableConfig) -> str:
@@ -16,9 +17,9 @@ def table(config: TableConfig) -> str:
     players = "Two players" if seats == 2 else f"Two to {WORDS[seats]} players"
     pause = f" {seconds(config.hand_pause_ms)} after the last one" if config.hand_pause_ms else " at once"
     return (
-        f"{players}, one seat each. All amounts are in {config.currency}. Every bet and raise is fixed: {small}, the "
-        f"lower limit, in the first two betting rounds and {big}, the higher limit, in the last three. You get seven "
-        "cards of your own, and your best five count. While two players are ready, the next hand begins"
+        f"{players}, one seat each. All amounts are in {config.currency}. The lower limit, {small}, holds in the first "
+        f"two betting rounds and the higher, {big}, in the last three. You get seven cards of your own, and your best "
+        "five count. While two players are ready, the next hand begins"
         f"{pause}."
     )
 
@@ -30,12 +31,15 @@ def buying_in(config: TableConfig) -> str:
         limits, top = "; there is no maximum", ""
     else:
         limits, top = f" and at most {limit(rules.max_buy_in, config)}", " up to the maximum"
-    stack = "your stack must then lie within the limits" if top else "your stack must then reach the minimum"
+    stack = "it then lies within the limits" if top else "it then reaches the minimum"
     more = {
-        TopUp.WITHIN_LIMITS: f"they join your stack between two hands, and {stack}.",
+        TopUp.WITHIN_LIMITS: f"they join your stack between two hands if {stack}.",
         TopUp.ANY_AMOUNT: f"any amount{top} joins your stack between two hands.",
     }
-    return f"{least}{limits}. You may ask for more chips at any time; {more[rules.top_up]}"
+    never = " What never fits is paid out when you leave."
+    if rules.top_up is TopUp.ANY_AMOUNT and not top:
+        never = ""
+    return f"{least}{limits}. You may ask for more chips, in a hand too; {more[rules.top_up]}{never}"
 
 
 def antes(config: TableConfig) -> str:
@@ -48,8 +52,9 @@ def antes(config: TableConfig) -> str:
         how = f"It is posted for you; if you switch Auto Post Ante off, {asked}."
     else:
         how = f"If Auto Post Ante is off, as it is when you sit down, {asked}."
+    declined = "If you decline or do not answer" if rules.ante_clock_ms else "If you decline"
     return (
-        f"{ante} {how} Without an answer you get no cards and sit out; you owe nothing when you come back. If fewer "
+        f"{ante} {how} {declined}, you get no cards and sit out; you owe nothing when you come back. If fewer "
         "than two players post, the antes go back and nobody is dealt in."
     )
 
@@ -61,7 +66,7 @@ def deal(config: TableConfig) -> str:
         DealOrigin.BUTTON: "A dealer button moves on to the next player on the left after every hand. Cards go round "
         "clockwise from the player at the button's left.",
     }
-    burns = "No cards are burned (put aside unseen) in between."
+    burns = "No cards are burned."
     if config.ruleset.burns:
         burns = "Before fourth, fifth, sixth and seventh street one card is burned: put aside unseen."
     return (
@@ -80,8 +85,8 @@ def low_card(config: TableConfig) -> str:
     if config.ruleset.odd_units is OddUnits.HIGH_CARD_BY_SUIT:
         suits = "Apart from odd chips, suits decide nothing else."
     return (
-        "The lowest card showing starts third street. Aces are high; between equal cards the lowest suit counts, from "
-        f"clubs up through diamonds and hearts to spades. {suits} That player must bring it in for {post}{half}, or "
+        "The lowest card showing starts third street. Aces are high; of equal cards it is the lowest suit: clubs, then "
+        f"diamonds, hearts, spades. {suits} That player must bring it in for {post}{half}, or "
         f"open for {small}; checking and folding are not allowed. The others may fold, call the {post} or complete it "
         f"to {small}; after that raises are to {money(2 * config.small_bet)}, {money(3 * config.small_bet)} and so "
         f"on. If everybody just calls the {post}, the round is over. With less than {post} the low card posts what it "
@@ -92,18 +97,42 @@ def low_card(config: TableConfig) -> str:
 
 def river(config: TableConfig) -> str:
     rules = config.ruleset
-    if rules.seats <= _ALWAYS_ENOUGH:
-        return f"With {WORDS[rules.seats]} seats the deck always has a last card for every player."
+    plans = list(_rivers(rules))
+    spare = ""
+    if any(rules.burns and not plan.burn for _, plan in plans if plan.mode is DealMode.NORMAL):
+        spare = " (the burn is left out if it takes the last one needed)"
+    short = min([dealt for dealt, plan in plans if plan.mode is not DealMode.NORMAL], default=0)
+    if not short:
+        return f"With {WORDS[rules.seats]} seats the deck always has a last card for every player{spare}."
+    players = " or ".join(WORDS[short : rules.seats + 1])
     reserve = rules.river_burn_reserve
-    enough = "a card for every player" + (f" and {WORDS[reserve]} more" if reserve else "")
-    spare = " (the burn is left out if it takes the last one needed)" if rules.burns and not reserve else ""
-    turned = "the burned cards are shuffled and one of them" if rules.burns else "the next card of the deck"
-    shared = f"{turned} is turned up as a card that everybody shares"
-    if rules.river_shortage is RiverShortage.RECYCLE_THEN_COMMUNITY and (rules.burns or reserve):
-        pool = "the burned cards and the rest of the deck are" if rules.burns else "the rest of the deck is"
-        shared = f"{pool} shuffled and dealt, without a burn; if even that is too little, {shared}"
-    counts = "counts" if rules.community_counts_for_first else "does not count"
+    enough = "a card for every player still in" + (f" and {WORDS[reserve]} more" if reserve else "")
     return (
-        f"With seven or eight players the deck may run out. If it does not hold {enough} before the river{spare}, "
-        f"{shared}. A shared card {counts} when the highest cards showing are looked for."
+        f"With {players} players dealt in the deck may run out. If it does not hold {enough} before the river{spare}, "
+        f"{_instead(rules, plans)}"
     )
+
+
+def _instead(rules: Ruleset, plans: list[tuple[int, RiverPlan]]) -> str:
+    """What is done where the deck does not suffice; only what can happen at this table."""
+    pool = "the burned cards and the rest of the deck are" if rules.burns else "the rest of the deck is"
+    again = f"{pool} shuffled and dealt, without a burn"
+    turned = "the burned cards are shuffled and one of them" if rules.burns else "the next card of the deck"
+    counts = "counts" if rules.community_counts_for_first else "does not count"
+    shared = (
+        f"{turned} is turned up instead, as a card that everybody shares. It {counts} when the highest cards showing "
+        "are looked for."
+    )
+    modes = {plan.mode for _, plan in plans}
+    if DealMode.RECYCLE not in modes:
+        return shared
+    if DealMode.COMMUNITY not in modes:
+        return f"{again}."
+    fewest = min(dealt for dealt, plan in plans if plan.mode is DealMode.COMMUNITY)
+    return f"{again}; if even that is too little (with {WORDS[fewest]} dealt in), {shared}"
+
+
+def _rivers(rules: Ruleset) -> Iterator[tuple[int, RiverPlan]]:
+    """Every way to come to the river at a table with so many seats: the players dealt in, and the plan (B.12)."""
+    for counts in combinations_with_replacement(range(rules.seats, 1, -1), 5):
+        yield counts[0], river_plan(rules, counts)

@@ -14,10 +14,10 @@ def showdown(config: TableConfig) -> str:
     else:
         losing = f"With any other losing hand {asked}, unless you switch Muck Losing Hands on."
     return (
-        "The last player to bet or raise on the river shows first; if nobody did, the one who acted first. Then it "
-        "goes clockwise, players in a side pot before those who are not. The best five-card hand wins, whatever "
-        f"anybody says. The first to show and every winner are shown. {losing} If nobody calls you, you win "
-        "without showing; you may choose to show."
+        "The last player to bet or raise on the river shows first; if nobody did, the one who acted first or would "
+        "have. Then it goes clockwise; who is in a side pot comes before those who are not. The best five-card hand "
+        f"wins, whatever anybody says. The first to show and every winner are shown. {losing} If nobody calls you, you "
+        "win and may choose to show."
     )
 
 
@@ -30,7 +30,7 @@ def odd_chips(config: TableConfig) -> str:
         OddUnits.HIGH_CARD_BY_SUIT: "What cannot be split goes to the winner who holds the highest single card, by "
         "rank and then by suit.",
     }
-    return f"Equal hands share a pot equally. {odd[config.ruleset.odd_units]} Side pots go first, each by itself."
+    return f"Equal hands share a pot equally. {odd[config.ruleset.odd_units]} Side pots go first."
 
 
 def rake(config: TableConfig) -> str:
@@ -58,9 +58,8 @@ def clock(config: TableConfig) -> str:
     if rules.away_folds_now:
         away = "the hand you are in is folded at your next turn"
     return (
-        f"{clock} If you press Sit Out, {away}; no cards are dealt to you until you come back. If you leave during a "
-        "hand, you check or fold at each of your turns, and your chips are paid out when the hand is over and "
-        "verified."
+        f"{clock} If you press Sit Out, {away}; you get no more until you come back. If you leave during a hand, you "
+        "check or fold at your turns, and are paid out when the hand is over and verified."
     )
 
 
@@ -71,6 +70,11 @@ def ahead(config: TableConfig) -> str:
     fold = "folds even if checking is free" if rules.pre_fold_is_literal else "checks if that is free"
     return (
         "Before your turn you may already choose Fold, Call, Bet or Raise; nobody else can tell. It is done when your "
-        "turn comes, unless the price has changed or the street has ended: then it is dropped and you are asked. A "
-        f"fold chosen ahead {fold}."
+        "turn comes in that round. Call, Bet and Raise are dropped, and you are asked, if the price changes, they "
+        "become impossible or you lose the connection. A fold chosen ahead stands at any price, connected or not; it "
+        f"{fold}. The end of the round and Sit Out drop every choice."
     )
+
+
+def void(_config: TableConfig) -> str:
+    return "Of a void hand everybody gets back what he put in. Of a disputed one nothing is paid until it is decided."

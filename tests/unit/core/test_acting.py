@@ -320,23 +320,28 @@ def test_a_completion_may_count_as_a_raise():
 
 @pytest.mark.knob("short_all_in", ShortAllIn.HALF_BET, ShortAllIn.FULL_BET, ShortAllIn.ANY)
 @pytest.mark.parametrize(
-    ("rule", "seat_1", "seat_3"),
+    ("rule", "total", "counts"),
     [
-        (ShortAllIn.HALF_BET, [("fold", 1_000), ("call", 1_300)], ("complete", 2_000)),
-        (ShortAllIn.FULL_BET, [("fold", 1_000), ("call", 1_300)], ("complete", 2_000)),
-        (ShortAllIn.ANY, [("fold", 1_000), ("call", 1_300), ("raise", 2_300)], ("raise", 2_300)),
+        (ShortAllIn.HALF_BET, 1_499, False),
+        (ShortAllIn.HALF_BET, 1_500, True),
+        (ShortAllIn.FULL_BET, 1_500, False),
+        (ShortAllIn.FULL_BET, 1_999, False),
+        (ShortAllIn.FULL_BET, 2_000, True),
+        (ShortAllIn.ANY, 1_001, True),
     ],
 )
-def test_what_an_all_in_for_less_is_worth(rule: ShortAllIn, seat_1: list[object], seat_3: tuple[str, int]):
+def test_what_an_all_in_for_less_is_worth(rule: ShortAllIn, total: int, counts: bool):
+    """On a bet of 1,000; what counts is raised by 1,000 more, else only who has not acted may make it 2,000."""
     up = {1: "Ac Kd Jh", 2: "Qc Td 8h", 3: "2c 7d 5h"}
-    house = House(knobs(RULES, short_all_in=rule), {1: 10_000, 2: 1_550, 3: 10_000}, up=up)
+    house = House(knobs(RULES, short_all_in=rule), {1: 10_000, 2: 250 + total, 3: 10_000}, up=up)
     house.start()
     house.passive(street=5)
     house.act(1, "bet")
-    house.act(2, "raise", 1_300)
-    assert offered(house)[-1] == seat_3
+    house.act(2, "raise", total)
+    again = ("raise", total + 1_000)
+    assert offered(house)[-1] == (again if counts else ("complete", 2_000))
     house.act(3, "call")
-    assert offered(house) == seat_1
+    assert offered(house) == [("fold", 1_000), ("call", total)] + [again] * counts
 
 
 def test_an_all_in_below_the_bring_in_is_a_bet_where_any_is():
@@ -471,13 +476,26 @@ def test_the_cap_is_looked_at_when_it_is_reached():
 
 
 @pytest.mark.knob("heads_up", HeadsUp.ROUND_START, HeadsUp.HAND_START)
-@pytest.mark.parametrize("heads_up", [HeadsUp.ROUND_START, HeadsUp.HAND_START])
-def test_a_round_that_begins_heads_up_has_no_cap(heads_up: HeadsUp):
-    house = House(knobs(RULES, heads_up=heads_up), [1, 2], up={1: "Ac Kd Jh", 2: "2c Td 8h"})
+@pytest.mark.parametrize(
+    ("heads_up", "players", "uncapped"),
+    [
+        (HeadsUp.ROUND_START, [1, 2], True),
+        (HeadsUp.ROUND_START, [1, 2, 3], True),
+        (HeadsUp.HAND_START, [1, 2], True),
+        (HeadsUp.HAND_START, [1, 2, 3], False),
+    ],
+)
+def test_a_round_that_begins_heads_up_has_no_cap(heads_up: HeadsUp, players: list[int], uncapped: bool):
+    """Of three players one folds on fourth street: fifth street begins heads up, the hand did not."""
+    house = House(knobs(RULES, heads_up=heads_up), players, up={1: "Ac Kd Jh", 2: "2c Td 8h", 3: "3d 7s 4h"})
     house.start()
+    house.passive(street=4)
+    if 3 in players:
+        house.play("1 bet, 2 call, 3 fold")
     house.passive(street=5)
-    house.play("1 bet, 2 raise, 1 raise, 2 raise, 1 raise, 2 raise")
-    assert house.hand.level == 6_000
+    house.play("1 bet, 2 raise, 1 raise, 2 raise")
+    assert (offered(house)[-1] == ("raise", 5_000)) is uncapped
+    assert house.hand.uncapped is uncapped
 
 
 @pytest.mark.knob("away_folds_now", True)
