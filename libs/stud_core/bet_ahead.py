@@ -1,4 +1,4 @@
-"""Bet-ahead: what a player wants done when his turn comes (W28; rules.md B.16).
+"""Bet-ahead: what a player wants done when his turn comes (W28; B.16).
 
 No event and no part of the table. The shell keeps the choice in memory where nobody else can see it, asks after every
 commit whether it ``holds``, and sends its ``action`` as the player's own at the instant his turn comes. It moves no

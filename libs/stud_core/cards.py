@@ -2,7 +2,7 @@
 
 A card is ``4 * rank + suit`` with rank 0 (deuce) … 12 (ace) and suit 0 clubs, 1 diamonds, 2 hearts,
 3 spades, so that comparing two integers compares rank first and suit second: exactly the order in
-which door cards are compared for the bring-in (P14-P16, W8; ``rules.md`` B.1).
+which door cards are compared for the bring-in (P14-P16, W8; ``docs/rules-gaps.md`` B.1).
 """
 
 from __future__ import annotations

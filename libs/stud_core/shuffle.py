@@ -2,7 +2,7 @@
 
 Everything follows from the seed (architecture 6): the commitment that is published before the antes, the
 order of the 52 cards, and ``river_rank``, the order in which a pool of cards is dealt when the river is
-reshuffled (P34, P35; ``rules.md`` B.12), so that no randomness enters once cards have been seen.
+reshuffled (P34, P35; B.12), so that no randomness enters once cards have been seen.
 
 Method, version 1: HKDF-SHA-256 (RFC 5869; salt and info below) gives a stream of bytes; Fisher-Yates from the
 last position down draws from it by rejection, so that every order is exactly equally likely. ``x % n`` of a
