@@ -1,6 +1,6 @@
 """Why an action is illegal: the rule it breaks and a sentence for people that says what would be legal.
 
-The statement cited is one of the table's own house page; "B.n" where that page is silent and docs/rules-gaps.md decides.
+The statement cited is one of the table's own house page; "B.n" where that page is silent (docs/rules-gaps.md).
 """
 
 from __future__ import annotations
