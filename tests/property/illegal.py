@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from stud_core import commands as cmd
 from stud_core.events import DownCard, ResolutionChoice, SeatStack, UpCard, Verb
-from stud_core.state import Life, Phase, Sit, Table
+from stud_core.state import SYSTEM_PAUSES, Life, Phase, Sit, Table
 from tests.property.waits import Awaited
 from tests.property.watched_table import WatchedTable
 
@@ -138,7 +138,8 @@ def _operators(table: WatchedTable) -> Iterator[cmd.Command]:
     if table.awaited is not Awaited.START:
         yield cmd.StartHand()
     if state.paused:
-        yield cmd.PauseTable("again", "op")
+        if state.paused not in SYSTEM_PAUSES:
+            yield cmd.PauseTable("again", "op")
     elif state.life is not Life.DRAINING:
         yield cmd.ResumeTable("op")
     if state.life is not Life.OPEN:

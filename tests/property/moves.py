@@ -189,9 +189,10 @@ class Moves(WatchedTable):
         return amount if most is None else min(amount, most)
 
     def join(self, n: int, preferences: int, *, funded: bool = True) -> None:
-        """Somebody new takes any seat, when there is one."""
+        """Somebody new takes any seat, when there is one; whoever waits to be paid out is not new."""
         free = [account for account in ACCOUNTS if self.state.of(account) is None]
-        if self.state.life is not Life.OPEN or all(self.state.seats[1 : self.config.ruleset.seats + 1]):
+        full = all(self.state.seats[1 : self.config.ruleset.seats + 1])
+        if self.state.life is not Life.OPEN or full or not free:
             return
         choices = (None, True, False)
         auto_post, muck = choices[preferences % 3], choices[preferences // 3 % 3]
