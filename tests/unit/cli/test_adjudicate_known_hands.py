@@ -22,6 +22,7 @@ from stud_cli.people import People
 from stud_cli.rehearse import rehearse_one
 from stud_core.cards import DECK_SIZE, card_name, parse_cards
 from stud_core.ranks import rank_best
+from stud_core.ruleset import OddUnits
 from stud_service.keyring import ensure_dev_keys
 from tests.unit.cli.recorder import five_shown, hide, random_hand, ranked
 from tests.unit.cli.test_adjudicate_hidden import HIGH_UP, LOW_UP, heads_up, of, verdict
@@ -166,6 +167,24 @@ def test_odd_units_that_no_reading_gives_are_no_matter_of_hidden_cards():
     found = verdict(hand)
     assert "no published reading of the odd units pays that" in found.why
     assert found.note == ""
+
+
+def test_a_tied_hand_that_got_no_unit_may_be_mucked():
+    """Two units of the main pot are left for three equal hands, and both go to the first."""
+    hand = split_of_121(61, 59) | {"rake": 1}
+    cards = iter(["9s", "5c", "8c", "2s"])
+    hand["events"] = [e for e in hand["events"] if (e["type"], e.get("player")) != ("show", "P3")]
+    for event in hand["events"]:
+        if event["type"] == "street":
+            event["cards"]["P3"] = [next(cards)]
+        elif event["type"] == "deal" and event["player"] == "P3":
+            event["down"] = ["6h", "7h"]
+    at = next(i for i, e in enumerate(hand["events"]) if e["type"] == "award")
+    hand["events"].insert(at, of("muck", "P3"))
+    found = verdict(hand)
+    assert (found.why, found.note) == ("", "")
+    assert found.script is not None
+    assert found.script.config.ruleset.odd_units is OddUnits.ALL_TO_FIRST_LEFT
 
 
 # ------------------------------------------------------------------- nothing ends the batch
