@@ -22,7 +22,7 @@ from stud_cli.hidden_boards import Boards, filled
 from stud_cli.hidden_proofs import Proofs, beaten, best_fives, pays_otherwise
 from stud_cli.hidden_showdown import Demands, Drawn, Held, fitting_hands
 from stud_core.cards import DECK_SIZE
-from stud_core.ruleset import Ruleset
+from stud_core.ruleset import OddUnits, Ruleset
 
 STARTS: Final = 32  # fresh starts at most where up cards are hidden
 HOPELESS_STARTS: Final = 12  # so many of them without the recorded actors, and none will bring them out
@@ -68,11 +68,16 @@ def draw(course: Course, rules: Ruleset, rng: Random, proofs: Proofs, *, hopeles
     best = max(found, key=lambda cards: (cards.fits_actors, cards.fits_awards))
     if best.fits_awards or hopeless or not contested:
         return best
-    if not targets:
-        why = "no published reading of the odd units pays that" if unbeaten else "hands that are known are better"
+    by_ranks = msgspec.structs.replace(rules, odd_units=OddUnits.ONE_EACH_FROM_LEFT)
+    why = ""
+    if not unbeaten:
+        why = "hands that are known are better"
+    elif all(proofs.impossible(by_ranks, winners, mucked_compete=False) for winners in unbeaten):
+        why = _cannot_win(course)
+    elif all(proofs.impossible(rules, winners, mucked_compete=False) for winners in targets):
+        why = "no published reading of the odd units pays that"
+    if why:
         return msgspec.structs.replace(best, contradicted=why)
-    if all(proofs.impossible(rules, winners, mucked_compete=False) for winners in targets):
-        return msgspec.structs.replace(best, contradicted=_cannot_win(course))
     mucked = all(proofs.impossible(rules, winners, mucked_compete=True) for winners in targets)
     doubt = "a hand that was mucked was better" if mucked else "no draw of the hidden cards pays the recorded winners"
     return msgspec.structs.replace(best, doubt=doubt)

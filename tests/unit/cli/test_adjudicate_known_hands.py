@@ -93,6 +93,14 @@ def test_boards_alone_can_decide():
     assert "no hidden cards could make P1 and P2" in verdict(heads_up(*boards, awards={"P1": 60, "P2": 60})).why
 
 
+def test_a_split_that_no_cards_allow_is_no_matter_of_odd_units():
+    """Quads on the board of P2 again; the odd unit is not what is wrong."""
+    hand = split_of_121(60, 61)
+    hand["events"] = [event for event in hand["events"] if event["type"] != "show"]
+    hand = json.loads(json.dumps(hand).replace("9c", "Kc").replace('"5d"', '"Kh"').replace("8d", "Ks"))
+    assert "no hidden cards could make P1 and P2 win these pots" in verdict(hand).why
+
+
 def test_hidden_doors_do_not_hide_who_won():
     """All seven are shown, though the up cards are not told."""
     shows = {"P1": f"{LOW_UP} 3c 3d 6h", "P2": f"{HIGH_UP} Kc Ks Qh"}
