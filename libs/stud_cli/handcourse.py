@@ -208,6 +208,7 @@ def course_of(hand: RecordedHand) -> Course:
         raise ContradictionError(*broken)
     reader = _Reader(hand)
     reader.read()
+    _enough_cards(reader)
     uncalled = {seat: amount for seat, amount in reader.uncalled.items() if amount}
     for seat, amount in uncalled.items():
         reader.paid[seat] -= amount
@@ -233,6 +234,15 @@ def course_of(hand: RecordedHand) -> Course:
             awards={seat: amount for seat, amount in reader.awards.items() if amount},
         ),
     )
+
+
+def _enough_cards(reader: _Reader) -> None:
+    """Raise ContradictionError where more cards were dealt than there are, told or not."""
+    needed = sum(len(reader.down[seat]) + len(reader.up[seat]) for seat in reader.stacks)
+    needed += any(facts.common for facts in reader.streets)
+    if needed > DECK_SIZE:
+        streets = f"streets 3 to {reader.streets[-1].street} of {len(reader.stacks)} players"
+        raise ContradictionError(f"{streets} need {needed} cards, more than the {DECK_SIZE} there are")
 
 
 def _shown_cards(reader: _Reader) -> tuple[dict[int, tuple[int, ...]], dict[int, tuple[int, ...]]]:

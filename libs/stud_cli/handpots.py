@@ -74,10 +74,11 @@ def shares(course: Course, rules: Ruleset, winners: Winners, hands: dict[int, li
 
 def _competing(course: Course, eligible: frozenset[int], net: int) -> frozenset[int]:
     """Who of a pot can be its winner: he was paid something (unless there are too few units for all), and did not
-    muck before a shown hand.
+    muck before a shown hand. Where there are too few units a hand that gets none may be mucked though it ties.
     """
-    able = eligible if net < len(eligible) else eligible & course.expected.awards.keys()
-    return able - course.mucked if eligible & course.shows else able
+    paid = course.expected.awards.keys()
+    able, out = (eligible, course.mucked & paid) if net < len(eligible) else (eligible & paid, course.mucked)
+    return able - out if eligible & course.shows else able
 
 
 def _subsets(seats: frozenset[int]) -> Iterator[frozenset[int]]:

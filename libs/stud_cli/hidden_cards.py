@@ -17,25 +17,24 @@ from typing import Final
 import msgspec
 
 from stud_cli.handcourse import Course
-from stud_cli.handpots import Winners, results, shares
+from stud_cli.handpots import Winners, pots_of, results, shares
 from stud_cli.hidden_boards import Boards, filled
-from stud_cli.hidden_showdown import Demands, Held, fitting_hands
+from stud_cli.hidden_proofs import Proofs, beaten, best_fives, pays_otherwise
+from stud_cli.hidden_showdown import Demands, Drawn, Held, fitting_hands
 from stud_core.cards import DECK_SIZE
-from stud_core.ranks import rank_best
 from stud_core.ruleset import OddUnits, Ruleset
 
 STARTS: Final = 32  # fresh starts at most where up cards are hidden
 HOPELESS_STARTS: Final = 12  # so many of them without the recorded actors, and none will bring them out
 THOROUGH_EVERY: Final = 8  # how often all hands are looked at, and not only a few of each player
-WAYS: Final = 8  # answers that are tried where the odd units go by suit
 
 
 class Cards(msgspec.Struct, frozen=True):
     """Every card of the hand: by seat in the order dealt; ``community`` None where everybody got his own river.
 
     ``fits_actors`` and ``fits_awards`` say whether the recorded players and payments come out. ``contradicted``
-    says that no draw can make them: hands that are known beat those that were paid. ``wrong_actors`` are streets whose
-    boards are all known and that somebody else begins.
+    says why no draw can make the payments, ``doubt`` why none did. ``wrong_actors`` are streets whose boards are all
+    known and that somebody else begins.
     """
 
     down: dict[int, tuple[int, ...]]
@@ -43,18 +42,20 @@ class Cards(msgspec.Struct, frozen=True):
     community: int | None
     fits_actors: bool
     fits_awards: bool
-    contradicted: bool = False
+    contradicted: str = ""
+    doubt: str = ""
     wrong_actors: tuple[str, ...] = ()
 
 
-def draw(course: Course, rules: Ruleset, rng: Random, *, hopeless: bool = False) -> Cards:
+def draw(course: Course, rules: Ruleset, rng: Random, proofs: Proofs, *, hopeless: bool = False) -> Cards:
     """Find the hidden cards; where nothing fits the answer says so. For a ``hopeless`` record anything will do."""
     contested = len(course.live) > 1
     possible = results(course, rules) if contested else []
-    targets = [winners for winners in possible if not _contradicts(course, rules, winners)]
+    unbeaten = [winners for winners in possible if not beaten(course, winners)]
+    targets = [winners for winners in unbeaten if not pays_otherwise(course, rules, winners)]
     found: list[Cards] = []
-    for best_five, thorough in [(True, False)] if hopeless else _attempts(course):
-        drawing = _Drawing(course, rules, rng, best_five=best_five)
+    for thorough in [False] if hopeless else _attempts(course):
+        drawing = _Drawing(course, rules, rng)
         actors = drawing.draw_up_cards()
         awards = actors and (
             not contested or any(drawing.draw_down_cards(winners, thorough=thorough) for winners in targets)
@@ -65,18 +66,33 @@ def draw(course: Course, rules: Ruleset, rng: Random, *, hopeless: bool = False)
         if len(found) >= HOPELESS_STARTS and not any(cards.fits_actors for cards in found):
             break
     best = max(found, key=lambda cards: (cards.fits_actors, cards.fits_awards))
-    return msgspec.structs.replace(best, contradicted=contested and not targets)
+    if best.fits_awards or hopeless or not contested:
+        return best
+    by_ranks = msgspec.structs.replace(rules, odd_units=OddUnits.ONE_EACH_FROM_LEFT)
+    why = ""
+    if not unbeaten:
+        why = "hands that are known are better"
+    elif all(proofs.impossible(by_ranks, winners, mucked_compete=False) for winners in unbeaten):
+        why = _cannot_win(course)
+    elif all(proofs.impossible(rules, winners, mucked_compete=False) for winners in targets):
+        why = "no published reading of the odd units pays that"
+    if why:
+        return msgspec.structs.replace(best, contradicted=why)
+    mucked = all(proofs.impossible(rules, winners, mucked_compete=True) for winners in targets)
+    doubt = "a hand that was mucked was better" if mucked else "no draw of the hidden cards pays the recorded winners"
+    return msgspec.structs.replace(best, doubt=doubt)
 
 
-def _attempts(course: Course) -> list[tuple[bool, bool]]:
-    """How each fresh start is made: a show of five taken as the best hand, and all hands looked at.
+def _cannot_win(course: Course) -> str:
+    paid = " and ".join(course.names[seat] for seat in sorted(course.expected.awards)) or "anybody"
+    return f"no hidden cards could make {paid} win {'this pot' if len(pots_of(course)) == 1 else 'these pots'}"
 
-    A show of five cards is nearly always the best hand; where that fits nothing it is taken as a mere show.
-    """
+
+def _attempts(course: Course) -> list[bool]:
+    """Whether each fresh start looks at all hands, and not only at a few of each player."""
     if boards_hidden(course):
-        return [(number % 4 != 3, number % THOROUGH_EVERY >= THOROUGH_EVERY - 2) for number in range(STARTS)]
-    once = [(True, False), (True, True), (False, False), (False, True)]
-    return once if course.best_five else once[:2]
+        return [number % THOROUGH_EVERY >= THOROUGH_EVERY - 2 for number in range(STARTS)]
+    return [False, True]
 
 
 def deck_of(course: Course, cards: Cards, rng: Random) -> tuple[int, ...]:
@@ -102,29 +118,8 @@ def boards_hidden(course: Course) -> bool:
     return any(None in cards for cards in course.up.values()) or (course.common and course.community is None)
 
 
-def _contradicts(course: Course, rules: Ruleset, winners: Winners) -> bool:
-    """Whether no draw can make these win: odd units lie elsewhere, or hands that are known are better.
-
-    A hand counts as known when all its cards are and it was not mucked: a mucked hand does not compete.
-    """
-    odd_units_are_fixed = rules.odd_units is not OddUnits.HIGH_CARD_BY_SUIT
-    if odd_units_are_fixed and shares(course, rules, winners, {}) != course.expected.awards:
-        return True
-    ranks: dict[int, int] = {}
-    for seat in course.live:
-        cards = [*course.down[seat], *course.up[seat], *([course.community] if course.common else [])]
-        known = filled(cards)
-        if len(known) == len(cards) and seat not in course.mucked:
-            ranks[seat] = rank_best(known)
-    return Demands(course, winners, {}).broken_by(ranks)
-
-
 class _Drawing(Boards):
     """One fresh start: boards first, then what is down."""
-
-    def __init__(self, course: Course, rules: Ruleset, rng: Random, *, best_five: bool) -> None:
-        super().__init__(course, rules, rng)
-        self.best_five = best_five
 
     def cards(self, *, fits_actors: bool, fits_awards: bool) -> Cards:
         """What was drawn; places still empty get whatever is left."""
@@ -152,9 +147,7 @@ class _Drawing(Boards):
 
     def draw_down_cards(self, winners: Winners, *, thorough: bool) -> bool:
         """Draw hidden down cards so that exactly ``winners`` win and the odd units of splits go where they went."""
-        shown = self.course.best_five if self.best_five else {}
-        exact = {seat: rank_best(cards) for seat, cards in shown.items() if seat in self.course.live}
-        demands = Demands(self.course, winners, exact)
+        demands = Demands(self.course, winners, best_fives(self.course))
         common = [self.community] if self.course.common and self.community is not None else []
         held = {
             seat: Held(
@@ -163,16 +156,15 @@ class _Drawing(Boards):
             )
             for seat in self.course.live
         }
-        by_suit = self.rules.odd_units is OddUnits.HIGH_CARD_BY_SUIT
-        for _ in range(WAYS if by_suit else 1):
-            drawn = fitting_hands(demands, held, self.unseen, self.rng, thorough=thorough)
-            if drawn is None:
-                return False
+
+        def paid(drawn: Drawn) -> bool:
             hands = {seat: [*held[seat].cards, *cards] for seat, cards in drawn.items()}
-            if shares(self.course, self.rules, winners, hands) == self.course.expected.awards:
-                self._keep(drawn)
-                return True
-        return False
+            return shares(self.course, self.rules, winners, hands) == self.course.expected.awards
+
+        fit = fitting_hands(demands, held, self.unseen, self.rng, thorough=thorough, accepts=paid)
+        if fit.drawn is not None:
+            self._keep(fit.drawn)
+        return fit.drawn is not None
 
     def _keep(self, drawn: dict[int, tuple[int, ...]]) -> None:
         for seat, cards in drawn.items():

@@ -2,12 +2,13 @@
 
 Every hand that a player can have is listed with its rank, then the demands decide: who must beat somebody takes the
 best hand that is left, who only loses the worst, who must tie one of a rank that all the tied can reach. So a hand
-that fits is found whenever there is one, whatever the seed; chance only picks among equals.
+that fits is found whenever there is one, whatever the seed; chance only picks among equals. A search that went
+through everything and found nothing is a proof.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import combinations
 from math import comb
 from random import Random
@@ -33,9 +34,11 @@ class Held(msgspec.Struct, frozen=True):
 
 
 class Demands:
-    """What a result asks of the ranks (lower is better) of the players in it."""
+    """What a result asks of the ranks (lower is better) of the live players, or of some of them."""
 
-    def __init__(self, course: Course, winners: Winners, exact: Mapping[int, int]) -> None:
+    def __init__(
+        self, course: Course, winners: Winners, exact: Mapping[int, int], of: Collection[int] | None = None
+    ) -> None:
         self.exact = dict(exact)
         self.group = {seat: seat for seat in course.live}
         beaten: set[tuple[int, int]] = set()
@@ -46,6 +49,10 @@ class Demands:
                 self._join(min(won), seat)
             beaten |= {(min(won), other) for other in pot.eligible if other not in won}
         self.beats = self._closed({(self.group[a], self.group[b]) for a, b in beaten})
+        if of is not None:
+            self.group = {seat: group for seat, group in self.group.items() if seat in of}
+            left = set(self.group.values())
+            self.beats = {(a, b) for a, b in self.beats if {a, b} <= left}
 
     def members(self) -> dict[int, list[int]]:
         """The seats of each group of equal hands."""
@@ -75,37 +82,81 @@ class Demands:
             beats |= more
 
 
-def fitting_hands(
-    demands: Demands, held: Mapping[int, Held], free: list[int], rng: Random, *, thorough: bool
-) -> dict[int, tuple[int, ...]] | None:
-    """Cards from ``free`` for every player so that the demands are met; None where none are found.
+Drawn = dict[int, tuple[int, ...]]  # cards by seat
 
-    ``thorough`` False looks at a few hands of each player only.
+
+class Fit(msgspec.Struct, frozen=True):
+    """``drawn`` are cards by seat, None where none were found; ``impossible`` says that there are none."""
+
+    drawn: Drawn | None
+    impossible: bool
+
+
+def _anything(_: Drawn) -> bool:
+    return True
+
+
+def fitting_hands(
+    demands: Demands,
+    held: Mapping[int, Held],
+    free: list[int],
+    rng: Random,
+    *,
+    thorough: bool,
+    ways: int = TIED_WAYS,
+    accepts: Callable[[Drawn], bool] = _anything,
+) -> Fit:
+    """Cards from ``free`` for every player so that the demands are met and ``accepts`` has nothing against them.
+
+    ``thorough`` False looks at a few hands of each player only, ``ways`` is how many of one rank are tried.
     """
     if any(a == b for a, b in demands.beats):
-        return None
-    return _Search(demands, held, free, rng, FIRST_LOOK if not thorough else ALL_HANDS).found()
+        return Fit(None, impossible=True)
+    most = ALL_HANDS if thorough else FIRST_LOOK
+    sampled = any(comb(len(free), own.empty) > most for own in held.values())
+    hands = {seat: _hands_of(own, free, rng, most, demands.exact.get(seat)) for seat, own in held.items()}
+    return _Search(demands, hands, ways, accepts).found(sampled=sampled)
 
 
 class _Search:
     """One search; a hand is a bit mask of the cards drawn for it."""
 
-    def __init__(self, demands: Demands, held: Mapping[int, Held], free: list[int], rng: Random, most: int) -> None:
-        self.demands = demands
+    def __init__(
+        self, demands: Demands, hands: dict[int, dict[int, list[int]]], ways: int, accepts: Callable[[Drawn], bool]
+    ) -> None:
+        self.demands, self.hands, self.ways, self.accepts = demands, hands, ways, accepts
         self.members = demands.members()
         self.nodes = NODES
-        self.hands = {seat: _hands_of(own, free, rng, most, demands.exact.get(seat)) for seat, own in held.items()}
+        self.cut = False
         self.losers = {group for group in self.members if not any(a == group for a, _ in demands.beats)}
         self.ranks: dict[int, int] = {}
         self.taken: dict[int, int] = {}
+        self.common: dict[int, set[int]] = {}
 
-    def found(self) -> dict[int, tuple[int, ...]] | None:
-        if not all(self.hands.values()):
-            return None
+    def found(self, *, sampled: bool) -> Fit:
         order = sorted(self.members, key=self._freedom)
-        if not self._give(order, 0):
-            return None
+        if not self._narrow() or not self._give(order, 0):
+            return Fit(None, impossible=not (sampled or self.cut))
+        return Fit(self._drawn(), impossible=False)
+
+    def _drawn(self) -> Drawn:
         return {seat: tuple(card for card in range(52) if mask >> card & 1) for seat, mask in self.taken.items()}
+
+    def _narrow(self) -> bool:
+        """Drop ranks that no rank of the others goes with; False where that leaves somebody none."""
+        common = {
+            group: set.intersection(*(set(self.hands[seat]) for seat in seats)) for group, seats in self.members.items()
+        }
+        if not all(common.values()):
+            return False
+        for a, b in self.demands.beats:  # closed: each pair says all that follows from others for its two
+            worst, best = max(common[b]), min(common[a])
+            common[a] = {rank for rank in common[a] if rank < worst}
+            common[b] = {rank for rank in common[b] if rank > best}
+            if not common[a] or not common[b]:
+                return False
+        self.common = common
+        return True
 
     def _freedom(self, group: int) -> tuple[bool, int, int]:
         """Who has no choice comes first, then who must beat the most, losers last."""
@@ -114,11 +165,12 @@ class _Search:
 
     def _give(self, order: list[int], used: int) -> bool:
         if not order:
-            return True
+            return self.accepts(self._drawn())
         group, rest = order[0], order[1:]
         for rank, masks in self._choices(group, used):
             self.nodes -= 1
             if self.nodes < 0:
+                self.cut = True
                 return False
             self.ranks[group] = rank
             self.taken |= masks
@@ -134,15 +186,13 @@ class _Search:
             (self.ranks[b] for a, b in self.demands.beats if a == group and b in self.ranks), default=WORST_RANK + 1
         )
         seats = self.members[group]
-        common = set.intersection(*(set(self.hands[seat]) for seat in seats))
-        for rank in sorted(common, reverse=group in self.losers):
+        for rank in sorted(self.common[group], reverse=group in self.losers):
             if above < rank < below:
-                ways = TIED_WAYS
-                for masks in self._ways(seats, rank, used):
-                    yield rank, masks
-                    ways -= 1
-                    if not ways:
+                for number, masks in enumerate(self._ways(seats, rank, used)):
+                    if number == self.ways:
+                        self.cut = True
                         break
+                    yield rank, masks
 
     def _ways(self, seats: list[int], rank: int, used: int) -> Iterator[dict[int, int]]:
         """Hands of one rank that share no card."""

@@ -6,6 +6,7 @@ legal for the recorded amount, and when uncalled returns and awards come out as 
 
 from __future__ import annotations
 
+import traceback
 from random import Random
 from typing import Final
 
@@ -18,6 +19,8 @@ from stud_cli.handfile import RecordedHand
 from stud_cli.handpots import arithmetic, unpaid
 from stud_cli.handscript import Script, table_config
 from stud_cli.hidden_cards import Cards, boards_hidden, deck_of, draw
+from stud_cli.hidden_proofs import Proofs
+from stud_cli.output import notes
 from stud_core.ruleset import OddUnits
 
 MAX_READINGS: Final = 16  # ways to read wagers whose declared size is not recorded
@@ -38,7 +41,17 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 def judge(hand: RecordedHand, rng: Random) -> Verdict:
-    """Play a recorded hand through the core and compare.
+    """Play a recorded hand through the core and compare; a fault of ours is a mismatch, and the other hands go on."""
+    try:
+        return _judge(hand, rng)
+    except Exception as fault:  # noqa: BLE001  (the last line of defence: one hand must not end the batch)
+        notes.print(f"judging {hand.id} failed", markup=False)
+        traceback.print_exc()
+        return Verdict(hand.id, f"internal fault: {type(fault).__name__}: {fault}")
+
+
+def _judge(hand: RecordedHand, rng: Random) -> Verdict:
+    """Find cards, play, compare.
 
     Who gets the odd units of a split is not recorded; the first published reading that pays what was paid is taken.
     """
@@ -50,11 +63,12 @@ def judge(hand: RecordedHand, rng: Random) -> Verdict:
     # Where the record itself does not add up no cards can help, and one play will say what is wrong.
     hopeless = bool(stated or arithmetic(course, table_config(hand)))
     draws = DRAWS if boards_hidden(course) and not hopeless else 1
+    proofs = Proofs(course, rng)
     found: list[Verdict] = []
     for odd_units in OddUnits if len(course.live) > 1 and not hopeless else [OddUnits.ONE_EACH_FROM_LEFT]:
         config = table_config(hand, odd_units)
         for _ in range(draws):
-            cards = draw(course, config.ruleset, rng, hopeless=hopeless)
+            cards = draw(course, config.ruleset, rng, proofs, hopeless=hopeless)
             script = Script(course, config, deck_of(course, cards, rng), course.expected.moves)
             verdict = _judge_script(script, cards, stated)
             if (verdict.matched and not verdict.note) or not cards.fits_actors:
@@ -69,13 +83,13 @@ def _judge_script(script: Script, cards: Cards, stated: list[str]) -> Verdict:
     course = script.course
     faults = arithmetic(course, script.config)
     if cards.contradicted and not faults:
-        faults.append(f"{unpaid(course)}: hands that are known are better")
+        faults.append(f"{unpaid(course)}: {cards.contradicted}")
     if not cards.fits_actors:
         note = "no draw of the hidden cards brings out the recorded actors: only amounts and awards were checked"
         return Verdict(course.hand_id, "; ".join([*stated, *cards.wrong_actors, *faults]), note)
     note = ""
-    if not cards.fits_awards and not cards.contradicted:
-        note = "no draw of the hidden cards pays the recorded winners: awards were checked as sums only"
+    if cards.doubt:
+        note = f"{cards.doubt}: awards were checked as sums only"
     readings: list[tuple[int, ...]] = [()]
     found: list[Verdict] = []
     while readings and len(found) < MAX_READINGS:
@@ -83,7 +97,8 @@ def _judge_script(script: Script, cards: Cards, stated: list[str]) -> Verdict:
         # Where the record does not add up its awards only follow from that.
         why = [*play.play(awards=cards.fits_awards and not stated), *stated]
         played = msgspec.structs.replace(script, moves=(*play.moves, *script.moves[len(play.moves) :]))
-        verdict = Verdict(course.hand_id, "; ".join(why or faults), note, played)
+        # A record that no cards can bring about is not for playing.
+        verdict = Verdict(course.hand_id, "; ".join(why or faults), note, None if cards.contradicted else played)
         if verdict.matched:
             return verdict
         found.append(verdict)

@@ -6,6 +6,7 @@ cards, seats with gaps.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import combinations
 from random import Random
 from typing import Any
@@ -211,20 +212,33 @@ def hide(hand: dict[str, Any], rng: Random, *, doors: bool) -> dict[str, Any]:
     return {**hand, "events": events}
 
 
+def ranked(cards: Iterable[str]) -> int:
+    return rank_best(parse_cards(" ".join(cards)))
+
+
 def five_shown(hand: dict[str, Any], rng: Random) -> dict[str, Any]:
-    """What a history has of which only shows are known: five cards of each, mostly the best ones, and up cards."""
+    """What a history has of which only shows are known: five cards of each, the best ones, and up cards.
+
+    Some show other five, where their up cards tell that these are not the best.
+    """
     hidden = hide(hand, rng, doors=False)
+    up: dict[str, list[str]] = {}
     events = []
     for event in hidden["events"]:
         kind = event["type"]
         if kind == "deal":
+            up[event["player"]] = event["up"]
             events.append({**event, "down": [HIDDEN, HIDDEN]})
         elif kind == "street" and event["street"] == 7:
             events.append({**event, "cards": {player: [HIDDEN] for player in event["cards"]}})
         elif kind == "show" and len(event["cards"]) > 5:
-            best = min(combinations(event["cards"], 5), key=lambda cards: rank_best(parse_cards(" ".join(cards))))
+            best = min(combinations(event["cards"], 5), key=ranked)
             any_five = rng.sample(event["cards"], 5)
-            events.append({**event, "cards": list(best) if rng.random() < 0.7 else any_five})
+            told = set(any_five) | set(up[event["player"]])
+            is_best = ranked(any_five) == ranked(told)
+            events.append({**event, "cards": list(best) if is_best or rng.random() < 0.7 else any_five})
         else:
+            if kind == "street":
+                up |= {player: up[player] + cards for player, cards in event["cards"].items()}
             events.append(event)
     return {**hidden, "events": events}
