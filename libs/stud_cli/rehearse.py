@@ -129,10 +129,10 @@ async def decks_can_be_stacked(people: People) -> None:
 
 
 async def rehearse_one(people: People, hand: RecordedHand, table_id: str, seed: int) -> Verdict:
-    """Play one hand; one that leaves something unchecked is not played, and keeps the verdict of ``adjudicate``."""
+    """Play one hand; ``why: hidden`` where no hidden cards make it come out as recorded, and the note says more."""
     found = judge(hand, Random(f"{seed}:{hand.id}"))  # noqa: S311 - finds cards that fit, deals nothing
     if found.script is None or found.note:
-        return Verdict(hand.id, found.why, found.note)
+        return Verdict(hand.id, found.why or "hidden", found.note)
     try:
         await fund(people, found.script.course.stacks)
     except StudError as error:
