@@ -117,7 +117,7 @@ def values_of(knob: str) -> list[Any]:
     if isinstance(kind, type) and issubclass(kind, IntEnum):
         return list(kind)
     least, most = RANGES[knob]
-    return [least - 1, least, most, most + 1] + [None] * (type(None) in get_args(kind))
+    return [*dict.fromkeys((least - 1, least, most, most + 1)), *[None] * (type(None) in get_args(kind))]
 
 
 def problems(said: dict[str, Statement], marked: list[Mark]) -> list[str]:

@@ -1,7 +1,7 @@
 """The two house-rule pages as data, the stakes they are played at, and table configurations made of both.
 
 What each knob means, which statement of which page it rests on, and why a gap is filled as it is, stands in
-``docs/rules-gaps.md``.
+``docs/rules-gaps.md`` (B.0).
 """
 
 from __future__ import annotations
