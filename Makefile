@@ -63,9 +63,9 @@ image-install: ## install the project as an image has it, into IMAGE_ENV
 .PHONY: proto
 proto: $(STAMP) ## regenerate libs/stud from protos/
 	@$(BIN)/python tools/generate_proto.py
-	@$(BIN)/python tools/generate_errors.py
-	@$(BIN)/python tools/generate_events.py
-	@$(BIN)/python tools/generate_rules_coverage.py
+	@$(BIN)/python -m tools.generate_errors
+	@$(BIN)/python -m tools.generate_events
+	@$(BIN)/python -m tools.generate_rules_coverage
 
 .PHONY: proto-baseline
 proto-baseline: $(STAMP) ## accept the contract as it is: later changes must not break it
@@ -96,9 +96,9 @@ check: $(STAMP) ## everything that can be said without running the code
 	@$(BIN)/buf breaking --against protos/baseline.binpb
 	@echo "== generated code"
 	@$(BIN)/python tools/generate_proto.py --check
-	@$(BIN)/python tools/generate_errors.py --check
-	@$(BIN)/python tools/generate_events.py --check
-	@$(BIN)/python tools/generate_rules_coverage.py --check
+	@$(BIN)/python -m tools.generate_errors --check
+	@$(BIN)/python -m tools.generate_events --check
+	@$(BIN)/python -m tools.generate_rules_coverage --check
 	@echo "check: all good"
 
 # Suites that search. Each line they reach is reached by others too, and being traced would double their time.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from tools.pages import ROOT, write_or_check
+
 SOURCE = ROOT / "protos/stud/errors/v1/reasons.proto"
 TARGET = ROOT / "docs/errors.md"
 HEAD = """# Refusals
@@ -32,16 +32,5 @@ def page() -> str:
     return HEAD + "\n".join(rows) + "\n"
 
 
-def main() -> int:
-    """Write the page, or with --check exit with 1 when it is stale."""
-    if "--check" in sys.argv:
-        if TARGET.exists() and TARGET.read_text() == page():
-            return 0
-        sys.stderr.write("docs/errors.md is stale: run python tools/generate_errors.py\n")
-        return 1
-    TARGET.write_text(page())
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(TARGET, page))

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 
-ROOT = Path(__file__).resolve().parent.parent
+from tools.pages import ROOT, write_or_check
+
 PROTOS = ROOT / "protos"
 TARGET = ROOT / "docs/events.md"
 COMMIT = "stud/events/v1/commit.proto"
@@ -111,16 +112,5 @@ def page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> int:
-    """Write the page, or with --check exit with 1 when it is stale."""
-    if "--check" in sys.argv:
-        if TARGET.exists() and TARGET.read_text() == page():
-            return 0
-        sys.stderr.write("docs/events.md is stale: run python tools/generate_events.py\n")
-        return 1
-    TARGET.write_text(page())
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(TARGET, page))

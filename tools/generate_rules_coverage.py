@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 from stud_core import ruleset as core
 from stud_core.ruleset import Ruleset, TableConfig
 from stud_core.validate import RANGES
+from tools.pages import ROOT, write_or_check
 
-ROOT = Path(__file__).resolve().parent.parent
 STATEMENTS = ROOT / "tests/vectors/statements.tsv"
 TARGET = ROOT / "docs/rules-coverage.md"
 PAGES = {"PlayNow": [f"P{n}" for n in range(1, 66)], "William Hill": [f"W{n}" for n in range(1, 30)]}
@@ -231,14 +231,7 @@ def main() -> int:
     if wrong:
         sys.stderr.write("\n".join(wrong) + "\n")
         return 1
-    text = page(said, marked)
-    if "--check" in sys.argv:
-        if TARGET.exists() and TARGET.read_text() == text:
-            return 0
-        sys.stderr.write("docs/rules-coverage.md is stale: run python tools/generate_rules_coverage.py\n")
-        return 1
-    TARGET.write_text(text)
-    return 0
+    return write_or_check(TARGET, lambda: page(said, marked))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from stud_cli.offline import NoLog, open_log
 from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_run, last_line, notes, table_of
 from stud_cli.verdicts import Verdicts, read_verdicts
 from stud_core import conservation
+from stud_core.ledger.names import CASHIER, RAKE, escrow, parse_escrow
 from stud_core.state import Sit, Table
 from stud_eventlog import keys
 from stud_eventlog.errors import ChainBroken, EventLogError
@@ -79,8 +80,8 @@ def show(found: Audit, ledgers: Iterable[Ledger]) -> None:
     """Print the audit for people."""
     for ledger in ledgers:
         rows = [(name, money(amount)) for name, amount in ledger.players()]
-        rows += [(name, money(a)) for name, a in sorted(ledger.balances.items()) if name.startswith("house:")]
-        rows += [(name, money(a)) for name, a in sorted(ledger.balances.items()) if name.startswith("escrow:") and a]
+        rows += [(name, money(a)) for name, a in sorted(ledger.balances.items()) if name in {CASHIER, RAKE}]
+        rows += [(name, money(a)) for name, a in sorted(ledger.balances.items()) if parse_escrow(name) and a]
         rows.append(("sum", money(ledger.total)))
         console.print(table_of(f"Ledger {ledger.currency}", ("account", "balance"), rows, right=("balance",)))
     counts = f"{found.open_hands} open, {found.unsettled} unsettled, {found.disputed} disputed"
@@ -142,12 +143,12 @@ def _readable(found: Audit, name: str) -> Iterator[None]:
 
 
 def _check_ledger(found: Audit, ledger: Ledger) -> None:
-    found.accounts += sum(name.startswith("player:") for name in ledger.balances)
+    found.accounts += sum(1 for _ in ledger.players())
     found.ledger_sum += ledger.total
     found.liabilities += ledger.liabilities
     found.problems += [f"ledger {ledger.currency} version {v}: lines do not sum to zero" for v in ledger.unbalanced]
     for name, amount in ledger.balances.items():
-        if amount < 0 and name != "house:cashier":
+        if amount < 0 and name != CASHIER:
             found.problems.append(f"{name} is overdrawn by {money(-amount)} {ledger.currency}")
     found.problems += [f"table {table}, {why}" for table, _, why in ledger.blocked]
 
@@ -193,9 +194,9 @@ async def _check_table(
 def _check_cash_outs(found: Audit, table: Table, ledger: Ledger) -> None:
     """Whoever asked for his chips is in no hand: they are paid, or on their way, whatever the table does."""
     for sitting in table.sittings.values():
-        escrow = ledger.balances.get(f"escrow:{table.rules.table_id}:{sitting.sitting_no}", 0)
-        if sitting.status is Sit.CASHING_OUT and escrow:
-            what = f"asked for its chips, {money(escrow)} are still in escrow"
+        held = ledger.balances.get(escrow(table.rules.table_id, sitting.sitting_no), 0)
+        if sitting.status is Sit.CASHING_OUT and held:
+            what = f"asked for its chips, {money(held)} are still in escrow"
             found.problems.append(f"table {table.rules.table_id} sitting {sitting.sitting_no}: {what}")
 
 
@@ -203,15 +204,17 @@ def _check_escrows(found: Audit, table: Table, ledger: Ledger) -> None:
     """Between hands, with everything settled, each open sitting's escrow is its stack and what is pending."""
     table_id = table.config.table_id if table.config else ""
     for sitting in table.sittings.values():
-        escrow = ledger.balances.get(f"escrow:{table_id}:{sitting.sitting_no}", 0)
+        held = ledger.balances.get(escrow(table_id, sitting.sitting_no), 0)
         if sitting.status not in {Sit.SEATED, Sit.LEAVING} or sitting.top_up_open:
             continue
-        if escrow != sitting.stack + sitting.pending:
+        if held != sitting.stack + sitting.pending:
             found.problems.append(
                 f"table {table_id} sitting {sitting.sitting_no}: "
-                f"{money(sitting.stack + sitting.pending)} at the table, {money(escrow)} in escrow"
+                f"{money(sitting.stack + sitting.pending)} at the table, {money(held)} in escrow"
             )
     for name, amount in ledger.balances.items():
-        place, _, number = name.rpartition(":")
-        if amount and place == f"escrow:{table_id}" and int(number) not in table.sittings:
-            found.problems.append(f"table {table_id} sitting {number}: has left, {money(amount)} are still in escrow")
+        of, sitting_no = parse_escrow(name) or ("", 0)
+        if amount and of == table_id and sitting_no not in table.sittings:
+            found.problems.append(
+                f"table {table_id} sitting {sitting_no}: has left, {money(amount)} are still in escrow"
+            )

@@ -13,6 +13,7 @@ import msgspec
 
 from stud_cli.handcourse import Course, Move, Outcome
 from stud_cli.handfile import BringIn, Call, RecordedHand
+from stud_core.amounts import TEST_CURRENCY
 from stud_core.events import Option, Verb
 from stud_core.presets import PLAYNOW
 from stud_core.ruleset import (
@@ -28,7 +29,6 @@ from stud_core.ruleset import (
     TableConfig,
 )
 
-CURRENCY: Final = "XTS"  # the only one in which decks are stacked and clocks may stand still
 WAGERS: Final = frozenset({Verb.OPEN, Verb.COMPLETE, Verb.BET, Verb.RAISE})
 _WAGER_NAMES: Final = frozenset({"complete", "bet", "raise"})
 
@@ -85,7 +85,7 @@ def table_config(hand: RecordedHand, odd_units: OddUnits = OddUnits.ONE_EACH_FRO
     return TableConfig(
         table_id="recorded",
         name="recorded",
-        currency=CURRENCY,
+        currency=TEST_CURRENCY,
         ruleset=recorded_rules(hand.rake, odd_units),
         small_bet=hand.small_bet,
         big_bet=hand.big_bet,

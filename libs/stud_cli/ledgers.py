@@ -9,6 +9,7 @@ import msgspec
 
 from stud_cli.references import References
 from stud_core.ledger import events as le
+from stud_core.ledger.names import guarded, player
 from stud_core.ledger.postings import postings_of
 from stud_eventlog import keys
 from stud_eventlog.log import EventLog
@@ -35,13 +36,13 @@ class Ledger(msgspec.Struct):
     @property
     def liabilities(self) -> int:
         """What is owed to players: balances and escrows, minor units."""
-        return sum(amount for name, amount in self.balances.items() if not name.startswith("house:"))
+        return sum(amount for name, amount in self.balances.items() if guarded(name))
 
     def players(self) -> Iterator[tuple[str, int]]:
         """Each player account and its balance."""
         for name, amount in sorted(self.balances.items()):
-            if name.startswith("player:"):
-                yield name.removeprefix("player:"), amount
+            if name.startswith(player("")):
+                yield name.removeprefix(player("")), amount
 
 
 async def read_ledger(log: EventLog, currency: str) -> Ledger:

@@ -14,11 +14,11 @@ from stud.dealer.v1 import dealer_service_pb2 as dealer
 from stud.table.v1 import table_service_pb2 as pb
 from stud.wallet.v1 import wallet_service_pb2 as wallet
 from stud_cli.handcourse import Move, Outcome
-from stud_cli.handscript import CURRENCY, Script, compare, literal_verb, matching_options
+from stud_cli.handscript import Script, compare, literal_verb, matching_options
 from stud_cli.people import People
 from stud_client import StudError
 from stud_core import events as ev
-from stud_core.amounts import MAX_AMOUNT
+from stud_core.amounts import MAX_AMOUNT, TEST_CURRENCY
 from stud_wire.codec import to_message
 from stud_wire.commits import read_event
 
@@ -42,13 +42,13 @@ async def fund(people: People, stacks: dict[int, int]) -> None:
 
 async def _fund(people: People, account: str) -> None:
     own = people.player(account).wallet
-    await own.OpenAccount(wallet.OpenAccountRequest(currency=CURRENCY))
-    found = await own.GetAccount(wallet.GetAccountRequest(currency=CURRENCY, account=account))
+    await own.OpenAccount(wallet.OpenAccountRequest(currency=TEST_CURRENCY))
+    found = await own.GetAccount(wallet.GetAccountRequest(currency=TEST_CURRENCY, account=account))
     missing = BANKROLL - found.balance if found.balance < LEAST else 0
     while missing:
         amount = min(missing, MAX_AMOUNT)
         await people.cashier.wallet.Deposit(
-            wallet.DepositRequest(currency=CURRENCY, account=account, amount=amount, reference="rehearsal")
+            wallet.DepositRequest(currency=TEST_CURRENCY, account=account, amount=amount, reference="rehearsal")
         )
         missing -= amount
 

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from stud_core.amounts import TEST_CURRENCY
 from stud_core.cards import DECK_SIZE
 from stud_core.clear_deck import ClearDeck
 from stud_core.deck_events import (
@@ -27,9 +28,6 @@ from stud_core.deck_events import (
     SealedSeed,
 )
 from stud_core.events import DealMode, DealRequested, DownCard, HandEnded, HandVoided, TableOpened, UpCard
-
-STACKED_CURRENCY: Final = "XTS"
-"""ISO 4217's code for tests: the only money for which decks may be stacked (architecture 6)."""
 
 THIRD: Final = 3
 RIVER: Final = 7
@@ -136,8 +134,8 @@ def decide_opened(deck: Deck, opened: TableOpened, next_deck: NextDeck) -> list[
     config = opened.config
     if not config.stacked:
         return [next_deck(1)]
-    if config.currency != STACKED_CURRENCY:
-        text = f"decks are stacked in currency {STACKED_CURRENCY} only, not in {config.currency}"
+    if config.currency != TEST_CURRENCY:
+        text = f"decks are stacked in currency {TEST_CURRENCY} only, not in {config.currency}"
         return Refusal("STACKED_NOT_ALLOWED", text)
     return [DeckAwaited(1, config.currency)]
 

@@ -8,13 +8,10 @@ from typing import Final
 
 import msgspec
 
-from stud_core.amounts import MAX_AMOUNT
+from stud_core.amounts import MAX_AMOUNT, TEST_CURRENCY
 from stud_core.presets import half_small_bet
 from stud_core.rejection import Reason
 from stud_core.ruleset import BringInKind, BuyInLimit, Ruleset, TableConfig
-
-TEST_CURRENCY: Final = "XTS"
-"""ISO 4217's code for testing: the only currency of stacked decks, of clocks that never run out, of odd rakes."""
 
 MAX_CLOCK_MS: Final = 600_000
 MAX_RAKE_BPS: Final = 1_000

@@ -161,16 +161,21 @@ def _until_expiry(verifier: Verifier, inner: Layer) -> Layer:
         who = caller()
         if hasattr(request, "__aiter__"):
             request = WhileValid(request, lambda: verifier.check_unexpired(who))
-        timeout = asyncio.timeout(verifier.left_s(who))
-        try:
-            async with timeout:
-                return await inner(request, context)
-        except TimeoutError:
-            if not timeout.expired():
-                raise
-            raise expired() from None
+        return await _within(verifier.left_s(who), expired(), inner(request, context))
 
     return until_expiry
+
+
+async def _within(seconds: float, refusal: Refused, work: Awaitable[Any]) -> Any:
+    """Refuse what takes longer; a TimeoutError of its own is something else."""
+    timeout = asyncio.timeout(seconds)
+    try:
+        async with timeout:
+            return await work
+    except TimeoutError:
+        if not timeout.expired():
+            raise
+        raise refusal from None
 
 
 class WhileValid:
@@ -212,16 +217,8 @@ def _deadline(timeout_s: float, inner: Layer) -> Layer:
     async def deadline(request: Any, context: Context) -> Any:
         if context.time_remaining() is not None:
             return await inner(request, context)  # gRPC cancels the call at the client's own deadline
-        timeout = asyncio.timeout(timeout_s)
-        try:
-            async with timeout:
-                return await inner(request, context)
-        except TimeoutError:
-            if not timeout.expired():
-                raise
-            raise Refused(
-                "CALL_DEADLINE", f"there was no answer within {timeout_s:g} s; it may still come about"
-            ) from None
+        text = f"there was no answer within {timeout_s:g} s; it may still come about"
+        return await _within(timeout_s, Refused("CALL_DEADLINE", text), inner(request, context))
 
     return deadline
 

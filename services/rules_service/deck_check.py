@@ -8,15 +8,13 @@ from rules_service.findings import CannotVerify, Code, Obstacle
 from rules_service.redecide import Recorded
 from rules_service.second_opinion.dealing import Deck
 from rules_service.second_opinion.sheet import Sheet
+from stud_core.amounts import TEST_CURRENCY
 from stud_core.clear_deck import ClearDeck, UnknownShuffle
 from stud_core.deck_events import DeckCardsDealt, DeckClosed, DeckCommitted, DeckSealed
 from stud_core.events import DeckReady
 from stud_core.ruleset import TableConfig
 from stud_service.keyring import Key
 from stud_service.sealing import BrokenBox, WrongKey, open_order, open_seed
-
-STACKED_CURRENCY = "XTS"
-"""ISO 4217's code for tests: decks may be stacked for no other money (architecture 6)."""
 
 Finding = tuple[Code, int]
 """A code and the version of the deck's log it concerns."""
@@ -57,7 +55,7 @@ def open_deck(key: Key, config: TableConfig, closed: DeckClosed, book: DeckBook)
     if len(book.committed) != 1:
         return None, [(Code.WRONG_RANGE, closed.deck.from_version)]
     committed, version = book.committed[0]
-    if committed.stacked != config.stacked or (committed.stacked and config.currency != STACKED_CURRENCY):
+    if committed.stacked != config.stacked or (committed.stacked and config.currency != TEST_CURRENCY):
         return None, [(Code.STACKED_DECK, version)]
     place = (config.table_id, closed.hand_no)
     try:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from stud_core import events as te
+from stud_core.amounts import TEST_CURRENCY
 from stud_core.ledger import events as ev
 from stud_core.ledger.commands import CashOut, Command, FundBuyIn, FundTopUp
 from stud_core.ledger.state import Ledger
-
-STACKED_CURRENCY = "XTS"
 
 _ANSWERS = (
     ev.BuyInFunded,
@@ -44,5 +43,5 @@ def command_for(table: str, event: Any, *, allow_stacked: bool) -> Command | Non
 
 def _stacked(event: te.BuyInRequested | te.TopUpRequested, *, allow_stacked: bool) -> str:
     """Rehearsal decks are for test money, and only where they are allowed (architecture 6)."""
-    allowed = allow_stacked and event.currency == STACKED_CURRENCY
+    allowed = allow_stacked and event.currency == TEST_CURRENCY
     return "STACKED_NOT_ALLOWED" if event.stacked and not allowed else ""

@@ -16,7 +16,7 @@ from stud.wallet.v1 import wallet_service_pb2_grpc as rpc
 from stud_core.amounts import MAX_AMOUNT
 from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
-from stud_core.ledger.names import escrow, player
+from stud_core.ledger.names import escrow, guarded, player
 from stud_core.ledger.postings import postings_of, trial_balance
 from stud_core.ledger.state import Ledger, SittingLife
 from stud_eventlog import keys
@@ -172,7 +172,7 @@ class WalletServicer(rpc.WalletServiceServicer):
         return pb.GetTrialBalanceResponse(
             balances=[pb.Balance(account=name, balance=amount) for name, amount in sorted(balances.items()) if amount],
             sum=sum(balances.values()),
-            liabilities=sum(amount for name, amount in balances.items() if not name.startswith("house:")),
+            liabilities=sum(amount for name, amount in balances.items() if guarded(name)),
             version=version,
         )
 

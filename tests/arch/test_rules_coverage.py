@@ -49,7 +49,7 @@ def test_nothing_is_missing_now():
     assert len(SAID) == 65 + 29
 
 
-@pytest.mark.parametrize(("there", "said"), [(True, ""), (False, "is stale: run python tools/")])
+@pytest.mark.parametrize(("there", "said"), [(True, ""), (False, "is stale: run `make proto`")])
 def test_check_compares_with_the_page(
     there: bool, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

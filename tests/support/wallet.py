@@ -21,6 +21,7 @@ from stud_core import verdict_events as ve
 from stud_core.deck_events import HandOutcome, LogRef
 from stud_core.events import Delta
 from stud_core.ledger import commands as cmd
+from stud_core.ledger.events import BuyInFunded
 from stud_core.ledger.postings import postings_of
 from stud_eventlog import keys
 from stud_eventlog.log import EventLog
@@ -163,6 +164,12 @@ class Floor:
                 sums[line.account] = sums.get(line.account, 0) + line.amount
         assert sum(sums.values()) == 0
         return {name: amount for name, amount in sums.items() if amount}
+
+
+async def seat_two(floor: Floor, table: str) -> None:
+    """Two buy-ins at a table, and their funding."""
+    await floor.say(table, buy_in(1, "ann"), buy_in(2, "bob"))
+    await floor.hears(table, BuyInFunded, BuyInFunded)
 
 
 # ------------------------------------------------------------------ the wallet itself

@@ -134,6 +134,7 @@ def test_vector_143_raise_completes_a_bring_in(rules: Ruleset):
     table = deal(rules)
     table.play("1 bring_in")
     chosen = ahead(table, 3, Verb.RAISE)
+    assert ahead(table, 3, Verb.COMPLETE) == chosen  # the same button
     table.play("2 call")
     assert done(on_turn(table, 3, chosen)) == (Verb.COMPLETE, 500, 500)
 
@@ -265,6 +266,21 @@ def test_nothing_is_chosen_between_the_rounds(rules: Ruleset):
     for _ in range(3):
         table.passive()
     assert refused(table, 2, Verb.FOLD).text == "nobody is betting now"
+
+
+@william_hill
+def test_what_can_be_chosen_is_offered_to_whom_it_concerns(rules: Ruleset):
+    table = fifth_street(rules, players=4)
+    table.play("1 bet 1000")
+    offered = [(o.verb, o.to) for o in bet_ahead.choices(table.state, account(3))]
+    assert offered == [(Verb.FOLD, 0), (Verb.CALL, 1000), (Verb.RAISE, 2000)]
+    assert bet_ahead.choices(table.state, account(2)) == ()  # he is on turn
+    assert bet_ahead.choices(table.state, "a stranger") == ()
+
+
+@playnow
+def test_nothing_is_offered_where_nothing_can_be_chosen(rules: Ruleset):
+    assert bet_ahead.choices(fifth_street(rules).state, account(2)) == ()
 
 
 def test_only_fold_outlives_a_connection():

@@ -88,10 +88,9 @@ def record_cash_out(state: Table, command: cmd.RecordCashOut, ctx: Context) -> A
     if sitting.status not in {Sit.CASHING_OUT, Sit.HELD}:
         return Rejection(Reason.UNKNOWN_SITTING, f"sitting {sitting.sitting_no} asked for no cash-out")
     # A sitting that never sat claims nothing and is paid what its escrow holds; of a held one two operators decide.
-    claim = sitting.stack + sitting.pending
-    claimed = sitting.buy_in > 0 and sitting.status is Sit.CASHING_OUT
-    if command.amount < 0 or (claimed and command.amount != claim):
-        return not_asked(sitting.sitting_no, claim, command.amount)
+    free = sitting.claim is None or sitting.status is Sit.HELD
+    if command.amount < 0 or not (free or command.amount == sitting.claim):
+        return not_asked(sitting.sitting_no, sitting.claim or 0, command.amount)
     draft = Draft(state, ctx)
     draft.emit(ev.PlayerLeft(sitting.sitting_no, command.amount))
     go_on_closing(draft)

@@ -12,9 +12,10 @@ from random import Random
 from typing import Any
 
 from stud_cli.handfile import HIDDEN
-from stud_cli.handscript import CURRENCY, recorded_rules
+from stud_cli.handscript import recorded_rules
 from stud_core import commands as cmd
 from stud_core import events as ev
+from stud_core.amounts import TEST_CURRENCY
 from stud_core.cards import card_name, parse_cards
 from stud_core.decide import step
 from stud_core.ranks import rank_best
@@ -32,7 +33,7 @@ class Recorder:
     def __init__(self, rng: Random, stacks: list[int], deck: list[int], odd_units: OddUnits, rake: int = 0) -> None:
         self.rng = rng
         self.config = TableConfig(
-            table_id="rec", name="", currency=CURRENCY, ruleset=recorded_rules(rake, odd_units),
+            table_id="rec", name="", currency=TEST_CURRENCY, ruleset=recorded_rules(rake, odd_units),
             small_bet=100, big_bet=200, ante=20, bring_in=rng.choice([10, 25, 50, 75]), hand_pause_ms=0,
         )  # fmt: skip
         self.rake = rake

@@ -219,3 +219,10 @@ def test_a_multiple_of_the_small_bet_is_an_amount_that_can_be_booked(knob: str):
     over = knobs(PLAYNOW, **{**least, knob: BuyInLimit(small_bets=most + 1)})
     assert faults(table_config(fine)) == set()
     assert faults(table_config(over)) == {(Reason.INVALID_TABLE, knob)}
+
+
+def test_a_refusal_names_every_field_that_is_wrong():
+    config = table_config(knobs(PLAYNOW, seats=9, max_raises=0), ante=-1)
+    answer = decide(Table(), cmd.OpenTable(config), cmd.Context(1, 1))
+    assert isinstance(answer, Rejection)
+    assert set(answer.fields) == {"seats", "max_raises", "ante"}

@@ -299,20 +299,24 @@ def test_leaving_as_a_spectator_of_the_hand_needs_no_verdict():
 # --- what the wallet tells ------------------------------------------------------
 
 
+def refused(house: House, command: cmd.Command) -> str:
+    refusal = house.refuse(command)
+    assert refusal.reason is Reason.CLAIM_MISMATCH
+    return refusal.text
+
+
 @pytest.mark.parametrize("amount", [-5, 0, 99, 101, 10**15])
 def test_money_that_was_not_asked_for_does_not_come_to_the_table(amount: int):
     house = House(RULES)
     house.send(cmd.TakeSeat("a", 2, 100))
-    assert house.refuse(cmd.RecordFunding(1, amount)).reason is Reason.CLAIM_MISMATCH
+    told = f"the wallet tells of {amount}"
+    assert refused(house, cmd.RecordFunding(1, amount)) == f"sitting 1 asked for 100, {told}"
     house.send(cmd.RecordFunding(1, 100))
     house.send(cmd.AddChips("a", 100))
-    assert house.refuse(cmd.RecordTopUp(1, 1, amount)).reason is Reason.CLAIM_MISMATCH
+    assert refused(house, cmd.RecordTopUp(1, 1, amount)) == f"sitting 1 asked for 100, {told}"
     house.send(cmd.RecordTopUp(1, 1, 100))
     house.send(cmd.LeaveSeat("a"))
-    refusal = house.refuse(cmd.RecordCashOut(1, amount))
-    assert (refusal.reason, refusal.text) == (
-        Reason.CLAIM_MISMATCH, f"sitting 1 asked for 200, the wallet tells of {amount}"
-    )  # fmt: skip
+    assert refused(house, cmd.RecordCashOut(1, amount)) == f"sitting 1 asked for 200, {told}"
     assert house.send(cmd.RecordCashOut(1, 200)) == [ev.PlayerLeft(1, 200)]
 
 
@@ -320,5 +324,13 @@ def test_two_operators_may_pay_another_amount_of_a_held_cash_out_but_no_debt():
     house = House(RULES, [1])
     house.send(cmd.LeaveSeat("a1"))
     house.send(cmd.RecordCashOutBlocked(1, "CLAIM_MISMATCH"))
-    assert house.refuse(cmd.RecordCashOut(1, -1)).reason is Reason.CLAIM_MISMATCH
+    assert refused(house, cmd.RecordCashOut(1, -1)) == "sitting 1 asked for 10000, the wallet tells of -1"
     assert house.send(cmd.RecordCashOut(1, 9_999))[0] == ev.PlayerLeft(1, 9_999)
+
+
+def test_who_never_sat_is_paid_what_came_and_no_debt():
+    house = House(RULES)
+    house.send(cmd.TakeSeat("a", 2, 100))
+    house.send(cmd.LeaveSeat("a"))
+    assert refused(house, cmd.RecordCashOut(1, -1)) == "sitting 1 asked for 0, the wallet tells of -1"
+    assert house.send(cmd.RecordCashOut(1, 0)) == [ev.PlayerLeft(1, 0)]

@@ -47,6 +47,7 @@ def test_no_operator_resumes_over_it_and_its_end_does(reason: str):
     assert house.refuse(RESUME).reason is Reason.TABLE_PAUSED
     house.send(end)
     assert (house.state.paused, house.state.standing) == ("", "")
+    assert house.state.settlement_blocked is False
     assert house.refuse(end).reason is Reason.ALREADY_DONE
 
 
@@ -144,3 +145,7 @@ def test_a_silent_dealer_is_no_reason_to_lose_an_operators_pause():
     house.send(cmd.PauseTable(DEALER_SILENT, ""))
     house.send(cmd.ResumeTable(""))
     assert house.state.paused == ""
+
+
+def test_a_settlement_that_was_not_blocked_says_so():
+    assert ended().refuse(cmd.RecordSettlement()).text == "no settlement is blocked"

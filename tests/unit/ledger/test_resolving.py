@@ -1,6 +1,5 @@
 """Cash-outs that two operators decide, and those whose request was dropped with a table's parked line."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +25,11 @@ from tests.support.wallet import (
     cash_out,
     disputed,
     resolved,
+    seat_two,
     top_up,
     until,
     verified,
     who,
-    working,
 )
 from wallet_service import app as module
 from wallet_service.asked import requests_of
@@ -43,24 +42,10 @@ HAND = ((1, "ann", -100), (2, "bob", 100))
 
 
 @pytest.fixture
-async def log() -> AsyncIterator[MemoryEventLog]:
-    log = MemoryEventLog()
-    yield log
-    await log.close()
-
-
-@pytest.fixture
-def floor(log: MemoryEventLog) -> Floor:
-    return Floor(log)
-
-
-@pytest.fixture
-async def office(log: MemoryEventLog, floor: Floor) -> AsyncIterator[Office]:
-    async with working(log) as office:
-        await office.fund(ann=1000, bob=1000)
-        await floor.say(T, buy_in(1, "ann"), buy_in(2, "bob"))
-        await floor.hears(T, *FUNDED)
-        yield office
+async def office(office: Office, floor: Floor) -> Office:
+    """Both sit."""
+    await seat_two(floor, T)
+    return office
 
 
 async def resolve(office: Office, operator: str, amount: int, sitting_no: int = 1) -> bool:

@@ -1,7 +1,6 @@
 """The service where things go wrong: disputes, lost replies, faults of ours, restarts (architecture 3, 5)."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -24,6 +23,7 @@ from tests.support.wallet import (
     cash_out,
     disputed,
     resolved,
+    seat_two,
     top_up,
     until,
     verified,
@@ -36,35 +36,7 @@ HAND = ((1, "ann", -100), (2, "bob", 95))
 COVER = [lpb.Posting(account="house:cashier", amount=-100), lpb.Posting(account=f"escrow:{T}:1", amount=100)]
 
 
-@pytest.fixture(autouse=True)
-def nobody_looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What waits is settled by what comes, not by looking after it every few seconds."""
-    monkeypatch.setattr("wallet_service.app.LAG_S", 3600.0)
-
-
-@pytest.fixture
-async def log() -> AsyncIterator[MemoryEventLog]:
-    log = MemoryEventLog()
-    yield log
-    await log.close()
-
-
-@pytest.fixture
-def floor(log: MemoryEventLog) -> Floor:
-    return Floor(log)
-
-
-@pytest.fixture
-async def office(log: MemoryEventLog) -> AsyncIterator[Office]:
-    async with working(log) as office:
-        await office.fund(ann=1000, bob=1000)
-        yield office
-
-
-async def seated(floor: Floor) -> None:
-    await floor.say(T, buy_in(1, "ann"))
-    await floor.say(T, buy_in(2, "bob"))
-    await floor.hears(T, ev.BuyInFunded, ev.BuyInFunded)
+pytestmark = pytest.mark.usefixtures("nobody_looks_again")
 
 
 def adjustment(request_id: str, postings: Any = COVER) -> pb.AdjustRequest:
@@ -88,7 +60,7 @@ async def test_the_escrow_of_who_was_dealt_into_a_disputed_hand_stays(log: Memor
     """The table errs or cheats: it says that nobody was dealt in. The referee's log knows better."""
     async with working(log) as office:
         await office.fund(ann=1000, bob=1000, cy=1000)
-        await seated(floor)
+        await seat_two(floor, T)
         await floor.say(T, buy_in(3, "cy"))
         await floor.judge(disputed(T, 1, *HAND, rake=5))
         await floor.hears(T, *[ev.BuyInFunded] * 3)
@@ -117,7 +89,7 @@ async def _cheat(office: Office, floor: Floor) -> None:
 
 
 async def test_a_held_account_shows_it_before_anybody_leaves(office: Office, floor: Floor):
-    await seated(floor)
+    await seat_two(floor, T)
     await floor.judge(disputed(T, 1, *HAND))
 
     async def held() -> bool:
@@ -134,7 +106,7 @@ async def test_a_held_account_shows_it_before_anybody_leaves(office: Office, flo
 async def test_a_disputed_hand_that_is_called_verified_is_blocked_until_operators_end_the_dispute(
     office: Office, floor: Floor
 ):
-    await seated(floor)
+    await seat_two(floor, T)
     await floor.judge(disputed(T, 1, *HAND, rake=5), verified(T, 1, *HAND, rake=5))
     answers = await floor.hears(T, ev.BuyInFunded, ev.BuyInFunded, ev.SettlementBlocked)
     assert answers[-1].reason == "HAND_DISPUTED"
@@ -144,7 +116,7 @@ async def test_a_disputed_hand_that_is_called_verified_is_blocked_until_operator
 
 
 async def test_a_dispute_over_a_hand_that_is_final_is_passed_over(office: Office, floor: Floor):
-    await seated(floor)
+    await seat_two(floor, T)
     await floor.judge(verified(T, 1, *HAND, rake=5), disputed(T, 1, *HAND, rake=5))
     await floor.say(T, cash_out(1, "ann", 400, 1))
     await floor.hears(T, ev.BuyInFunded, ev.BuyInFunded, ev.CashedOut)
@@ -154,7 +126,7 @@ async def test_a_dispute_over_a_hand_that_is_final_is_passed_over(office: Office
 
 
 async def test_a_cash_out_behind_a_blocked_settlement_is_paid_when_it_is_settled(office: Office, floor: Floor):
-    await seated(floor)
+    await seat_two(floor, T)
     await floor.judge(verified(T, 1, (1, "ann", -600), (2, "bob", 600)))
     await floor.say(T, cash_out(2, "bob", 1100, 0))
     kinds = (ev.BuyInFunded, ev.BuyInFunded, ev.SettlementBlocked, ev.CashOutBlocked)
@@ -167,7 +139,7 @@ async def test_a_cash_out_behind_a_blocked_settlement_is_paid_when_it_is_settled
 
 
 async def test_a_top_up_that_covers_the_lack_settles_the_hand(office: Office, floor: Floor):
-    await seated(floor)
+    await seat_two(floor, T)
     await floor.judge(verified(T, 1, (1, "ann", -600), (2, "bob", 600)))
     await floor.hears(T, ev.BuyInFunded, ev.BuyInFunded, ev.SettlementBlocked)
     await floor.say(T, top_up(1, 1, "ann", 100))
@@ -177,7 +149,7 @@ async def test_a_top_up_that_covers_the_lack_settles_the_hand(office: Office, fl
 async def test_a_crash_between_correction_and_settlement_is_made_good_at_the_start(log: MemoryEventLog, floor: Floor):
     async with working(log) as office:
         await office.fund(ann=1000, bob=1000)
-        await seated(floor)
+        await seat_two(floor, T)
         await floor.judge(verified(T, 1, (1, "ann", -600), (2, "bob", 600)), verified(T, 2))
         await floor.wrote(ev.SettlementBlocked)
         await asyncio.sleep(0.05)
@@ -254,7 +226,7 @@ async def test_a_cash_out_is_never_decided_without_the_settlement_before_it():
     floor = Floor(log)
     async with working(log) as office:
         await office.fund(ann=1000, bob=1000)
-        await seated(floor)
+        await seat_two(floor, T)
         log.refusals = 3
         await floor.judge(verified(T, 1, *HAND, rake=5))
         await floor.say(T, top_up(1, 1, "ann"), cash_out(1, "ann", 500, 1))
@@ -288,7 +260,7 @@ async def test_a_line_of_one_table_shares_one_pipeline():
 
 
 async def test_nothing_overtakes_a_message_that_is_parked(office: Office, floor: Floor):
-    await seated(floor)
+    await seat_two(floor, T)
     await floor.say(T, buy_in(3, "ann", currency="JPY"), top_up(1, 1, "ann"), cash_out(1, "ann", 500))
     reasons = await parked(office.log, 3)  # type: ignore[arg-type]
     assert "JPY" in reasons[0]
@@ -309,7 +281,7 @@ async def test_a_fault_of_ours_stops_one_table_and_not_the_ledger(
     monkeypatch.setattr(module, "decide", broken)
     await floor.say("t-2", buy_in(1, "ann"))
     await parked(office.log, 1)  # type: ignore[arg-type]
-    await seated(floor)
+    await seat_two(floor, T)
 
 
 async def test_money_made_by_a_fault_of_ours_is_not_written(
@@ -372,7 +344,7 @@ async def test_verdicts_that_cannot_be_booked_do_not_keep_the_wallet_from_starti
 
 
 async def test_a_page_of_transfers_is_never_longer_than_asked_for(office: Office, floor: Floor):
-    await seated(floor)
+    await seat_two(floor, T)
     await floor.say(T, cash_out(1, "ann", 499))
     await floor.wrote(ev.CashOutBlocked)
     for operator in ("op-1", "op-2"):
@@ -457,7 +429,7 @@ async def test_a_ledger_that_somebody_keeps_changing_gives_up_for_now(log: Memor
 
 
 async def test_a_correction_stands_even_if_the_settlement_still_cannot_be_booked(office: Office, floor: Floor):
-    await seated(floor)
+    await seat_two(floor, T)
     await floor.judge(verified(T, 1, (1, "ann", -600), (2, "bob", 600)))
     await floor.wrote(ev.SettlementBlocked)
     await floor.judge(verified(T, 3))  # a hand is missing in between

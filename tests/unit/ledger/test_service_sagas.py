@@ -1,7 +1,6 @@
 """The wallet between tables and the referee: buy-in, top-up, hand, leave, dispute (architecture 5)."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -19,6 +18,7 @@ from tests.support.wallet import (
     cash_out,
     disputed,
     resolved,
+    seat_two,
     top_up,
     until,
     verified,
@@ -30,33 +30,8 @@ T = "t-1"
 HAND = ((1, "ann", -100), (2, "bob", 95))
 
 
-@pytest.fixture
-async def log() -> AsyncIterator[MemoryEventLog]:
-    log = MemoryEventLog()
-    yield log
-    await log.close()
-
-
-@pytest.fixture
-def floor(log: MemoryEventLog) -> Floor:
-    return Floor(log)
-
-
-@pytest.fixture
-async def office(log: MemoryEventLog) -> AsyncIterator[Office]:
-    async with working(log) as office:
-        await office.fund(ann=1000, bob=1000)
-        yield office
-
-
-async def seated(floor: Floor, table: str = T) -> None:
-    await floor.say(table, buy_in(1, "ann"))
-    await floor.say(table, buy_in(2, "bob"))
-    await floor.hears(table, ev.BuyInFunded, ev.BuyInFunded)
-
-
 async def test_an_evening_at_a_table(office: Office, floor: Floor):
-    await seated(floor)
+    await seat_two(floor, T)
     await floor.say(T, top_up(1, 1, "ann"))
     await floor.judge(verified(T, 1, *HAND, rake=5))
     await floor.judge(verified(T, 2))
@@ -115,7 +90,7 @@ async def test_verdicts_are_drained_before_a_cash_out_is_paid(log: MemoryEventLo
     """Table feeds are read before verdicts, so the cash-out of the last commit comes first in the batch."""
     async with working(log) as office:
         await office.fund(ann=1000, bob=1000)
-        await seated(floor)
+        await seat_two(floor, T)
     await floor.judge(verified(T, 1, *HAND, rake=5), verified(T, 2, (1, "ann", 20), (2, "bob", -20)))
     await floor.say(T, cash_out(1, "ann", 420, 2))
     async with working(log):
@@ -126,7 +101,7 @@ async def test_verdicts_are_drained_before_a_cash_out_is_paid(log: MemoryEventLo
 
 
 async def test_claim_and_escrow_must_agree(office: Office, floor: Floor):
-    await seated(floor)
+    await seat_two(floor, T)
     await floor.say(T, cash_out(1, "ann", 501))
     answers = await floor.hears(T, ev.BuyInFunded, ev.BuyInFunded, ev.CashOutBlocked)
     assert answers[-1] == ev.CashOutBlocked(T, 1, "ann", 501, 500)
@@ -137,7 +112,7 @@ async def test_claim_and_escrow_must_agree(office: Office, floor: Floor):
 
 
 async def test_a_wrong_figure_that_would_overdraw_moves_nothing_until_operators_cover_it(office: Office, floor: Floor):
-    await seated(floor)
+    await seat_two(floor, T)
     await floor.judge(verified(T, 1, (1, "ann", -600), (2, "bob", 600)))
     answers = await floor.hears(T, ev.BuyInFunded, ev.BuyInFunded, ev.SettlementBlocked)
     assert (answers[-1].hand_no, answers[-1].reason) == (1, "ESCROW_OVERDRAWN")
@@ -156,7 +131,7 @@ async def test_a_wrong_figure_that_would_overdraw_moves_nothing_until_operators_
 
 
 async def test_a_disputed_hand_moves_nothing_until_it_is_resolved(office: Office, floor: Floor):
-    await seated(floor)
+    await seat_two(floor, T)
     await floor.judge(disputed(T, 1, *HAND, rake=5))
     await floor.judge(verified("t-9", 1))
     await floor.wrote(ev.HandSettled)  # the other table's: the reader has passed the dispute, if they share a shard
@@ -168,7 +143,7 @@ async def test_a_disputed_hand_moves_nothing_until_it_is_resolved(office: Office
 
 
 async def test_a_resolution_as_void_pays_everybody_what_he_had(office: Office, floor: Floor):
-    await seated(floor)
+    await seat_two(floor, T)
     await floor.judge(disputed(T, 1, *HAND, rake=5), resolved(T, 1))
     await floor.say(T, cash_out(1, "ann", 500, 1), cash_out(2, "bob", 500, 1))
     await floor.hears(T, ev.BuyInFunded, ev.BuyInFunded, ev.CashedOut, ev.CashedOut)
@@ -178,7 +153,7 @@ async def test_a_resolution_as_void_pays_everybody_what_he_had(office: Office, f
 async def test_a_currency_that_is_not_served_parks_its_table_and_no_other(office: Office, floor: Floor):
     await floor.say("t-2", buy_in(1, "ann", currency="JPY"))
     await floor.say("t-2", buy_in(2, "ann"))
-    await seated(floor)
+    await seat_two(floor, T)
 
     async def parked() -> list[str]:
         letters = await office.log.dead_list("wallet")
@@ -191,7 +166,7 @@ async def test_a_currency_that_is_not_served_parks_its_table_and_no_other(office
 
 async def test_other_facts_of_tables_and_the_referee_are_passed_over(office: Office, floor: Floor):
     await floor.say(T, te.HandEnded(1, 1, (), (), 0))
-    await seated(floor)
+    await seat_two(floor, T)
     assert await office.log.dead_list() == []
 
 
@@ -199,7 +174,7 @@ async def test_everything_read_again_changes_nothing(log: MemoryEventLog, floor:
     """As after a crash between append and cursor: every message of the evening comes a second time."""
     async with working(log) as office:
         await office.fund(ann=1000, bob=1000)
-        await seated(floor)
+        await seat_two(floor, T)
         await floor.say(T, top_up(1, 1, "ann"))
         await floor.judge(verified(T, 1, *HAND, rake=5), disputed(T, 2), resolved(T, 2))
         await floor.say(T, cash_out(1, "ann", 500, 2), cash_out(2, "bob", 600, 2))

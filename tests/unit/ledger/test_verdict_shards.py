@@ -32,10 +32,7 @@ TABLES = [name for name in (f"t-{n}" for n in range(2000)) if keys.shard_of(name
 VERDICTS = keys.verdicts(SHARD)
 
 
-@pytest.fixture(autouse=True)
-def nobody_looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What waits is settled by what comes, not by looking after it every few seconds."""
-    monkeypatch.setattr(module, "LAG_S", 3600.0)
+pytestmark = pytest.mark.usefixtures("nobody_looks_again")
 
 
 async def seated(floor: Floor, office: Office, *tables: str) -> None:
