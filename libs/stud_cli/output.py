@@ -31,9 +31,8 @@ DataDir = Annotated[
 
 
 def last_line(value: dict[str, Any]) -> None:
-    """Print the one JSON object that scripts read."""
-    sys.stdout.flush()
-    print(json.dumps(value, separators=(",", ":")))
+    """Print the one JSON object that scripts read. At once: a command that goes on may be read through a pipe."""
+    print(json.dumps(value, separators=(",", ":")), flush=True)
 
 
 def could_not_run(text: str) -> NoReturn:

@@ -47,7 +47,7 @@ def test_a_system_is_started_asked_and_ended(tmp_path: Path):
 
 def it_says_where_it_listens(system: Up) -> None:
     ports = {name: system.first_port + number for number, name in enumerate(PORTS)}
-    told = json.loads(next(line for line in system.said.splitlines() if line.startswith("{")))
+    told = json.loads(system.wait_for(r"\{.*\}\n"))
     assert told == {
         "ready": True,
         "endpoints": {name: f"127.0.0.1:{ports[name]}" for name in SERVICES},

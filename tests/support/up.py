@@ -39,8 +39,8 @@ def listens(port: int) -> bool:
 
 
 def environ() -> dict[str, str]:
-    """Ours, without anything that names another system."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("STUD_")} | {
+    """Ours, without anything that names another system or changes how Python behaves (unbuffered, say)."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("STUD_", "PYTHON"))} | {
         "COLUMNS": "200",
         "LINES": "60",
     }
