@@ -30,6 +30,8 @@ def rules(
 
     Example: stud rules playnow --small-bet 1000 --currency CAD
     """
+    if table and (ruleset or any(value is not None for value in (small_bet, big_bet, ante, bring_in))):
+        could_not_run("a table has its own rules and stakes: want --table alone, or a preset")
     config = _of_table(table) if table else _of_preset(ruleset, small_bet, big_bet, ante, bring_in, currency)
     if json_output:
         sections = [section._asdict() for section in house_rules(config)]

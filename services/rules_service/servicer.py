@@ -61,6 +61,8 @@ class RulesServicer(rpc.RulesServiceServicer):
 
     async def GetRuleset(self, request: pb.GetRulesetRequest, context: Context) -> pb.GetRulesetResponse:
         require(*_ANYBODY)
+        if request.table and request.name:
+            raise Refused("INVALID_FIELD", "want a preset or a table, not both", field="name")
         if request.table:
             config = await self._config_of(request.table)
         elif request.name in _PRESETS:

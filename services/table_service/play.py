@@ -17,6 +17,7 @@ from table_service.actor import TableActor
 from table_service.hub import Viewer
 from table_service.registry import Registry
 
+HASH_SIZE = 32
 Context = grpc.aio.ServicerContext[Any, Any]
 log = structlog.get_logger()
 
@@ -58,6 +59,8 @@ class Streams:
 
     def _join(self, actor: TableActor, subscribe: pb.Subscribe, account: str) -> Viewer:
         """Queue what the viewer lacks and start serving him: no update can fall between the two."""
+        if subscribe.after_version < 0 or len(subscribe.head_hash) not in {0, HASH_SIZE}:
+            raise Refused("INVALID_FIELD", "want the version and head_hash of an update", field="subscribe")
         viewer = Viewer(account)
         missing = None
         if subscribe.HasField("after_version"):

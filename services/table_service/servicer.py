@@ -12,7 +12,7 @@ from stud_core.commands import CloseTable, Command, DrainTable, OpenTable, Pause
 from stud_core.state import SYSTEM_PAUSES
 from stud_service.checks import require_text
 from stud_service.identity import caller, require
-from stud_service.refusals import Refused
+from stud_service.refusals import CODES, Refused
 from table_service import handlers, updates, views
 from table_service.mail import Outcome
 from table_service.opening import config_of
@@ -124,8 +124,9 @@ class TableServicer(rpc.TableServiceServicer):
     async def PauseTable(self, request: pb.PauseTableRequest, context: Context) -> pb.PauseTableResponse:
         require("operator")
         reason = require_text(request.reason, "reason", MAX_REASON)
-        if reason in SYSTEM_PAUSES:
-            raise Refused("INVALID_FIELD", f"{reason} is what the system says: say it in other words", field="reason")
+        word = reason.strip().upper()
+        if word in SYSTEM_PAUSES or word in CODES:
+            raise Refused("INVALID_FIELD", f"{word} is what the system says: say it in other words", field="reason")
         command = PauseTable(reason, caller().account)
         return pb.PauseTableResponse(version=await self._operate(request, command))
 

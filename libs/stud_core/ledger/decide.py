@@ -58,7 +58,10 @@ def _out_of_range(amount: int, most: int = MAX_AMOUNT) -> Refusal | None:
 
 def _deposit(state: Ledger, command: cmd.Deposit, _: int) -> Answer:
     most = min(MAX_AMOUNT, MAX_BALANCE + state.balance(CASHIER))
-    refused = _unknown(state, command.account) or _out_of_range(command.amount, most)
+    refused = _unknown(state, command.account)
+    if refused is None and most < 1:
+        refused = Refusal("INVALID_FIELD", f"the ledger holds {MAX_BALANCE}, which is all it can", {"field": "amount"})
+    refused = refused or _out_of_range(command.amount, most)
     if refused is not None:
         return refused
     return [ev.Deposited(command.account, command.amount, command.reference, command.request_id, command.cashier)]

@@ -115,3 +115,8 @@ def test_tables_take_turns_where_the_terminal_is_low(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(console, "_height", demo_module.TABLE_LINES)
     seen = [_that_fit(["a", "b"], second * demo_module.TURN_S) for second in range(3)]
     assert seen == [["a"], ["b"], ["a"]]
+
+
+@pytest.mark.parametrize("more", [("playnow",), ("--small-bet", "200"), ("--ante", "0")])
+def test_a_table_has_its_own_rules_and_stakes(more: tuple[str, ...]):
+    assert "want --table alone" in one_line(run("rules", "--table", "t-1", *more))

@@ -74,6 +74,8 @@ async def test_the_rules_of_a_table_are_its_own(service: RulesServicer, court: C
     assert list(answer.text) != (await service.GetRuleset(pb.GetRulesetRequest(name="playnow"), CONTEXT)).text
     await refused("UNKNOWN_TABLE", service.GetRuleset(pb.GetRulesetRequest(table="nowhere"), CONTEXT))
     await refused("INVALID_FIELD", service.GetRuleset(pb.GetRulesetRequest(table="No Table"), CONTEXT))
+    both = pb.GetRulesetRequest(name="playnow", table=court.rig.config.table_id)
+    await refused("INVALID_FIELD", service.GetRuleset(both, CONTEXT))
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ async def test_who_missed_nothing_gets_nothing_until_something_happens(tmp_path)
     "resume",
     [
         {"after_version": 10_000},
-        {"after_version": 3, "head_hash": b"another history"},
+        {"after_version": 3, "head_hash": b"another history".ljust(32)},
         {"after_version": 0},
     ],
 )
@@ -291,3 +291,11 @@ async def test_when_the_table_is_closed_every_stream_gets_the_last_update_and_en
             await asyncio.wait_for(late.task, 30)
         await asyncio.sleep(2)
         assert registry.all() == []
+
+
+@pytest.mark.parametrize("resume", [{"after_version": -5}, {"after_version": 3, "head_hash": b"x" * 9000}])
+@pytest.mark.parametrize("watch", [True, False])
+@simulated
+async def test_nobody_resumes_from_what_no_update_says(tmp_path, resume, watch):
+    async with started(tmp_path) as game:
+        assert (await Stream(game, "eve", watch=watch, **resume).end()).reason == "INVALID_FIELD"

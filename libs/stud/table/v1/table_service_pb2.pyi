@@ -3,7 +3,7 @@
 isort:skip_file
 Tables: seats, hands, turns. The caller is always the token's subject; no request names its own account.
 Every write carries a request_id: the same id and content answers the first result again, other content
-is REQUEST_ID_REUSED, a refused one is judged afresh. Refusals carry a google.rpc.ErrorInfo (see
+is REQUEST_ID_REUSED, a refused one is judged afresh. Remembered are the ids of this hand and the last. Refusals carry a google.rpc.ErrorInfo (see
 stud/errors/v1/reasons.proto).
 """
 
