@@ -279,7 +279,7 @@ async def test_report_14_who_comes_back_as_the_next_hand_starts_is_dealt_in_and_
         while game.table.hand_no < 2:
             await game.step(STAY)
         back = Stream(game, "ada", after_version=seen.version, head_hash=seen.head_hash)
-        wrong = Stream(game, "ada", after_version=seen.version, head_hash=b"something else")
+        wrong = Stream(game, "ada", after_version=seen.version, head_hash=bytes(32))
         versions = [(await back.update()).version for _ in range(game.actor.head.version - seen.version)]
         assert versions == list(range(seen.version + 1, versions[-1] + 1))
         whole = await wrong.update()
