@@ -193,6 +193,27 @@ def test_what_is_resolved_has_limits():
         assert till.refuses(cmd.ResolveCashOut(T, 1, amount, "op-1", "r")).reason == "INVALID_FIELD"
 
 
+@pytest.mark.parametrize("amount", [0, -1, MAX_AMOUNT + 1])
+def test_what_is_paid_in_or_out_has_limits(amount: int):
+    till = Till(ann=1000)
+    for command in (cmd.Deposit("ann", amount, "", "d", "cash"), cmd.Withdraw("ann", amount, "", "w", "cash")):
+        refused = till.refuses(command)
+        assert refused.reason == "INVALID_FIELD"
+        assert refused.text == f"amount {amount}: want 1 to {MAX_AMOUNT} minor units"
+        assert refused.details == {"field": "amount", "min": "1", "max": str(MAX_AMOUNT)}
+
+
+def test_a_ledger_that_is_nearly_full_takes_what_still_fits():
+    till = Till(ann=0)
+    for number in range(MAX_BALANCE // MAX_AMOUNT - 1):
+        till.gives(cmd.Deposit("ann", MAX_AMOUNT, "", f"d-{number}", "cash"))
+    till.gives(cmd.Deposit("ann", MAX_AMOUNT - 7, "", "nearly", "cash"))
+    refused = till.refuses(cmd.Deposit("ann", 8, "", "too much", "cash"))
+    assert refused.details == {"field": "amount", "min": "1", "max": "7"}
+    (paid,) = till.gives(cmd.Deposit("ann", 7, "", "the rest", "cash"))
+    assert paid.amount == 7
+
+
 def test_no_balance_outgrows_the_wire():
     till = Till(ann=0)
     for number in range(MAX_BALANCE // MAX_AMOUNT):
