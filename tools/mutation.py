@@ -14,9 +14,9 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections import Counter
+from collections import Counter, deque
 from pathlib import Path
-from typing import Final, NamedTuple, TextIO
+from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 STAGE: Final = ROOT / "var/mutation"
@@ -84,9 +84,32 @@ def lay_out(areas: list[str]) -> None:
     )
 
 
-def mutmut(*args: str, to: TextIO | int = subprocess.PIPE) -> str:
-    command = [str(Path(sys.executable).parent / "mutmut"), *args]
-    return subprocess.run(command, cwd=STAGE, check=True, stdout=to, text=True).stdout
+MUTMUT: Final = str(Path(sys.executable).parent / "mutmut")
+SHOW_EVERY_S: Final = 15.0
+
+
+def mutmut(*args: str) -> str:
+    return subprocess.run([MUTMUT, *args], cwd=STAGE, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def try_mutants(*args: str) -> None:
+    """Run mutmut; its progress bar, which redraws one line, becomes a line now and then where nobody watches."""
+    command = [MUTMUT, "run", *args]
+    if sys.stderr.isatty():
+        subprocess.run(command, cwd=STAGE, check=True, stdout=sys.stderr)
+        return
+    shown = 0.0
+    last: deque[str] = deque(maxlen=40)
+    with subprocess.Popen(command, cwd=STAGE, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        for line in running.stdout:  # as text, a carriage return ends a line
+            last.append(line)
+            if time.monotonic() - shown > SHOW_EVERY_S:
+                print(line.strip(), file=sys.stderr, flush=True)
+                shown = time.monotonic()
+    if running.returncode:
+        print("".join(last), file=sys.stderr)
+        raise subprocess.CalledProcessError(running.returncode, command)
 
 
 def statuses() -> dict[str, str]:
@@ -139,10 +162,10 @@ def main() -> int:
     else:
         shutil.rmtree(STAGE, ignore_errors=True)
     lay_out(areas)
-    mutmut("run", "--max-children", arguments.max_children, to=sys.stderr)
+    try_mutants("--max-children", arguments.max_children)
     ended = statuses()
     if arguments.again and (living := [mutant for mutant, status in ended.items() if status not in KILLED]):
-        mutmut("run", "--max-children", arguments.max_children, *living, to=sys.stderr)
+        try_mutants("--max-children", arguments.max_children, *living)
         ended = statuses()
     mutants = Counter(area_of(mutant) for mutant in ended)
     killed = Counter(area_of(mutant) for mutant, status in ended.items() if status in KILLED)

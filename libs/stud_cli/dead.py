@@ -15,6 +15,7 @@ from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_r
 from stud_eventlog import keys
 from stud_eventlog.errors import EventLogError
 from stud_eventlog.log import EventLog
+from stud_eventlog.types import DeadLetter
 
 app = typer.Typer(no_args_is_help=True, help="Messages that could not be handled. Example: stud dead list")
 
@@ -80,22 +81,46 @@ def discard(
     data: DataDir = None,
     json_output: JsonFlag = False,
 ) -> None:
-    """Throw a table's parked messages away; what they said is lost for that service.
+    """Throw a table's parked messages away; what they said is lost for that service. What the wallet or the referee
+    did answer a table is sent once and stays: mend the service and let it retry.
 
     Example: stud dead discard wallet demo-playnow
     """
     shard = _shard(table)
 
     async def work(log: EventLog) -> int:
-        if not first:
-            return await log.dead_discard(service, shard, table)
         line = await log.dead_take(service, shard, table)
-        return await log.dead_discard(service, shard, table, up_to=line[0].number) if line else 0
+        chosen = line[:1] if first else line
+        if not chosen:
+            could_not_run(_nothing(service, table))
+        for letter in chosen:
+            if await _is_an_answer(log, letter):
+                could_not_run(_needed(letter))
+        return await log.dead_discard(service, shard, table, up_to=chosen[-1].number)
 
     count = _run(data, work)
-    if not count:
-        could_not_run(_nothing(service, table))
     _done({"service": service, "table": table, "discarded": count}, f"{count} messages discarded", json_output)
+
+
+async def _is_an_answer(log: EventLog, letter: DeadLetter) -> bool:
+    """Whether money waits at the table for this message: the log that it names must hold it, so that a forged one can
+    be dropped.
+    """
+    entry = letter.entry
+    name = keys.parse_stream(entry.stream)
+    if letter.service != Service.TABLE or name is None or name.kind not in {"ledger", "verdicts"}:
+        return False
+    commits = await log.read(entry.stream, after=entry.version - 1, limit=1)
+    return any(commit.hash == entry.head_hash and entry.event in commit.body for commit in commits)
+
+
+def _needed(letter: DeadLetter) -> str:
+    table, entry = letter.table_id, letter.entry
+    return (
+        f"{entry.stream} version {entry.version} answers {table} and is sent once: chips would be stuck without it. "
+        f"Mend the table service, then `stud dead retry table {table}`; what the dealer sent before it can be dropped "
+        "with --first"
+    )
 
 
 async def _retry(log: EventLog, service: str, shard: int, table: str) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from stud_cli.stack import RunningStack, write_running
 from stud_core import events as ev
 from stud_eventlog import keys
 from stud_eventlog.redis_streams import RedisEventLog
-from stud_eventlog.types import START, Append, FeedItem, Head
+from stud_eventlog.types import START, Append, FeedEntry, FeedItem, Head
 from stud_service.embedded import EmbeddedServer
 from stud_service.keyring import ensure_dev_keys
 from tests.support.history import DECK, LEDGER, TABLE, VERDICTS, History, T, closed_table, copy, open_table
@@ -273,6 +274,42 @@ def test_only_the_message_that_holds_up_the_others_is_discarded(url: str):
     assert asked("dead", "discard", "wallet", "t-9", "--first")[1]["discarded"] == 1
     left = asked("dead", "list")[1]["dead"]
     assert [(letter["version"], letter["reason"]) for letter in left] == [(2, "behind a parked message")]
+
+
+@pytest.mark.parametrize("stream", [keys.ledger_log("USD"), keys.verdicts(keys.shard_of("t-9"))])
+def test_an_answer_to_a_table_is_not_thrown_away_but_a_forged_one_is(url: str, stream: str):
+    shard = keys.shard_of("t-9")
+    feed = keys.ledger_feed("USD", shard) if "ledger" in stream else stream
+
+    async def park_five(log: RedisEventLog) -> None:
+        head = await log.append(Append(stream, 0, Head().hash, bytes(16), b"<TopUpFunded 50>"))
+        deal = FeedEntry(keys.dealer_feed(shard), "1-0", keys.deck_log(shard, "t-9"), 1, 0, bytes(32), b"cards")
+        real = FeedEntry(feed, "1-0", stream, 1, 0, head.hash, b"TopUpFunded 50")
+        forged = [
+            replace(real, entry_id="2-0", event=b"TopUpFunded 5000"),
+            replace(real, entry_id="3-0", head_hash=bytes(32)),
+            replace(real, entry_id="4-0", version=9),
+        ]
+        for entry in [deal, real, *forged]:
+            await log.park("table", shard, "t-9", entry, "bug")
+
+    async def parked(log: RedisEventLog) -> list[bytes]:
+        return [letter.entry.event for letter in await log.dead_take("table", shard, "t-9")]
+
+    on_log(url, park_five)
+    ended = run("dead", "discard", "table", "t-9")
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert f"{stream} version 1 answers t-9 and is sent once" in " ".join(ended.stderr.split())
+    assert asked("dead", "discard", "table", "t-9", "--first")[1]["discarded"] == 1
+    assert run("dead", "discard", "table", "t-9", "--first").exit_code == 2
+    assert on_log(url, parked) == [b"TopUpFunded 50", b"TopUpFunded 5000", b"TopUpFunded 50", b"TopUpFunded 50"]
+
+    async def handled(log: RedisEventLog) -> None:
+        line = await log.dead_take("table", shard, "t-9")
+        await log.dead_discard("table", shard, "t-9", up_to=line[0].number)
+
+    on_log(url, handled)
+    assert asked("dead", "discard", "table", "t-9")[1]["discarded"] == 3
 
 
 def test_a_retry_is_left_for_the_service(url: str):
