@@ -115,7 +115,7 @@ test: check ## check, then every test, with coverage
 	@$(BIN)/python tools/coverage_gate.py var/coverage.json
 
 # Suites whose numbers grow with STUD_DEEP=1. The time limit of a test is that of its long version.
-DEEP := $(SEARCHING) tests/unit/referee/test_honest_hands.py
+DEEP := $(SEARCHING) tests/unit/referee/test_honest_hands.py tests/unit/cli/test_adjudicate_every_field.py
 
 .PHONY: deep
 deep: $(STAMP) ## the searching tests again, with many times the examples

@@ -109,7 +109,7 @@ class Boards:
         before = (self.up, self.forced, self.unseen)
         best = (sum(faults.values()) if self.rng.random() < 0.8 else DECK_SIZE, faults, before)
         for placing in choices:
-            self.up, self.forced, self.unseen = _copied(before[0]), _copied(before[1]), list(before[2])
+            self.up, self.forced, self.unseen = copied(before[0]), copied(before[1]), list(before[2])
             if all(self._put(seat, at, card, hidden) for seat, at, card in placing):
                 found = {facts.street: self._faults(facts) for facts in judged}
                 if sum(found.values()) <= best[0]:
@@ -177,7 +177,7 @@ class Boards:
         return first_to_act(hand, self.rules) == facts.first
 
 
-def _copied(cards: dict[int, list[T]]) -> dict[int, list[T]]:
+def copied(cards: dict[int, list[T]]) -> dict[int, list[T]]:
     """Copy the lists too."""
     return {seat: list(held) for seat, held in cards.items()}
 

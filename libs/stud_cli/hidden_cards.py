@@ -11,6 +11,8 @@ they agree with it (``hidden_boards``), and down cards are chosen from all that 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import islice, permutations, product
 from random import Random
 from typing import Final
 
@@ -18,7 +20,7 @@ import msgspec
 
 from stud_cli.handcourse import Course
 from stud_cli.handpots import Winners, pots_of, results, shares
-from stud_cli.hidden_boards import Boards, filled
+from stud_cli.hidden_boards import Boards, copied, filled
 from stud_cli.hidden_proofs import Proofs, beaten, best_fives, pays_otherwise
 from stud_cli.hidden_showdown import Demands, Drawn, Held, fitting_hands
 from stud_core.cards import DECK_SIZE
@@ -26,6 +28,8 @@ from stud_core.ruleset import OddUnits, Ruleset
 
 STARTS: Final = 32  # fresh starts at most where up cards are hidden
 HOPELESS_STARTS: Final = 12  # so many of them without the recorded actors, and none will bring them out
+LAYINGS: Final = 2_000  # ways of laying cards open that are tried in one start
+MOST_OF_A_DRAW: Final = 200  # and with one draw of the cards
 THOROUGH_EVERY: Final = 8  # how often all hands are looked at, and not only a few of each player
 
 
@@ -58,7 +62,9 @@ def draw(course: Course, rules: Ruleset, rng: Random, proofs: Proofs, *, hopeles
         drawing = _Drawing(course, rules, rng)
         actors = drawing.draw_up_cards()
         awards = actors and (
-            not contested or any(drawing.draw_down_cards(winners, thorough=thorough) for winners in targets)
+            not contested
+            or any(drawing.draw_down_cards(winners, thorough=thorough) for winners in targets)
+            or any(drawing.draw_all_cards(winners, thorough=thorough) for winners in targets)
         )
         found.append(drawing.cards(fits_actors=actors, fits_awards=awards))
         if awards or (actors and not targets):
@@ -121,6 +127,8 @@ def boards_hidden(course: Course) -> bool:
 class _Drawing(Boards):
     """One fresh start: boards first, then what is down."""
 
+    _layings = LAYINGS
+
     def cards(self, *, fits_actors: bool, fits_awards: bool) -> Cards:
         """What was drawn; places still empty get whatever is left."""
         known = [facts for facts in self.course.streets if not self.was_drawn(facts)]
@@ -147,28 +155,74 @@ class _Drawing(Boards):
 
     def draw_down_cards(self, winners: Winners, *, thorough: bool) -> bool:
         """Draw hidden down cards so that exactly ``winners`` win and the odd units of splits go where they went."""
+        return self._draw(winners, thorough, lambda _: True)
+
+    def draw_all_cards(self, winners: Winners, *, thorough: bool) -> bool:
+        """The same with the hidden up cards of the live players drawn anew, since those may decide who wins."""
+        if not any(None in self.course.up[seat] for seat in self.course.live):
+            return False
+        before = (self.up, self.forced, self.unseen)
+        self.up, self.forced, self.unseen = copied(self.up), copied(self.forced), list(self.unseen)
+        for seat, at in self._places():
+            card = self.up[seat][at]
+            self.up[seat][at] = None
+            if card is not None:
+                (self.forced[seat] if card in self.course.forced.get(seat, ()) else self.unseen).append(card)
+        if self._draw(winners, thorough, self._lay_open):
+            return True
+        self.up, self.forced, self.unseen = before
+        return False
+
+    def _places(self) -> list[tuple[int, int]]:
+        """The hidden up cards of the live players."""
+        up = self.course.up
+        return [(seat, at) for seat in self.course.live for at, card in enumerate(up[seat]) if card is None]
+
+    def _lay_open(self, drawn: Drawn) -> bool:
+        """Put some of the cards drawn into the open places so that the recorded players come out first."""
+        judged = [facts for facts in self.course.streets if self.was_drawn(facts)]
+        held = {seat: self.rng.sample(own, len(own)) for seat, own in self._loose(drawn).items()}
+        places = {seat: [at for s, at in self._places() if s == seat] for seat in held}
+        ways = product(*(permutations(own, len(places[seat])) for seat, own in held.items()))
+        for way in islice(ways, MOST_OF_A_DRAW):
+            self._layings -= 1
+            if self._layings < 0:
+                return False
+            for (seat, ats), cards in zip(places.items(), way, strict=True):
+                for at, card in zip(ats, cards, strict=True):
+                    self.up[seat][at] = card
+            if all(self.comes_out(facts) for facts in judged):
+                return True
+        return False
+
+    def _loose(self, drawn: Drawn) -> dict[int, tuple[int, ...]]:
+        """Cards that a player has, but in no place yet."""
+        return {seat: (*cards, *self.forced[seat]) for seat, cards in drawn.items()}
+
+    def _draw(self, winners: Winners, thorough: bool, laid_open: Callable[[Drawn], bool]) -> bool:
         demands = Demands(self.course, winners, best_fives(self.course))
         common = [self.community] if self.course.common and self.community is not None else []
         held = {
             seat: Held(
                 (*filled(self.up[seat]), *filled(self.down[seat]), *self.forced[seat], *common),
-                self.down[seat].count(None) - len(self.forced[seat]),
+                self.up[seat].count(None) + self.down[seat].count(None) - len(self.forced[seat]),
             )
             for seat in self.course.live
         }
 
-        def paid(drawn: Drawn) -> bool:
+        def accepted(drawn: Drawn) -> bool:
             hands = {seat: [*held[seat].cards, *cards] for seat, cards in drawn.items()}
-            return shares(self.course, self.rules, winners, hands) == self.course.expected.awards
+            return shares(self.course, self.rules, winners, hands) == self.course.expected.awards and laid_open(drawn)
 
-        fit = fitting_hands(demands, held, self.unseen, self.rng, thorough=thorough, accepts=paid)
+        fit = fitting_hands(demands, held, self.unseen, self.rng, thorough=thorough, accepts=accepted)
         if fit.drawn is not None:
             self._keep(fit.drawn)
         return fit.drawn is not None
 
-    def _keep(self, drawn: dict[int, tuple[int, ...]]) -> None:
-        for seat, cards in drawn.items():
-            left = [*cards, *self.forced[seat]]
+    def _keep(self, drawn: Drawn) -> None:
+        for seat, own in self._loose(drawn).items():
+            open_now = {self.up[seat][at] for s, at in self._places() if s == seat}
+            left = [card for card in own if card not in open_now]
             self.rng.shuffle(left)
             self.down[seat] = [left.pop() if card is None else card for card in self.down[seat]]
             self.forced[seat] = []

@@ -148,8 +148,8 @@ def chip_more(hand: Hand, rng: Random) -> bool:
 
 def amount_that_is_not_the_rest(hand: Hand, rng: Random) -> bool:
     event = _one(hand, rng, *ACTIONS)
-    event["amount"] += 1
-    return True
+    event["amount"] = event.get("amount", 0) + 1
+    return "player" in event
 
 
 def other_total(hand: Hand, rng: Random) -> bool:
@@ -160,8 +160,8 @@ def other_total(hand: Hand, rng: Random) -> bool:
 
 def all_in_flag(hand: Hand, rng: Random) -> bool:
     event = _one(hand, rng, "ante", *ACTIONS)
-    event["all_in"] = not event["all_in"]
-    return True
+    event["all_in"] = not event.get("all_in")
+    return "player" in event
 
 
 def first_wager_called_a_raise(hand: Hand, _rng: Random) -> bool:
@@ -270,11 +270,11 @@ def ante_after_the_deal(hand: Hand, rng: Random) -> bool:
 
 
 def paid_before_the_end(hand: Hand, rng: Random) -> bool:
-    event = _one(hand, rng, "award")
-    if event:
+    event, actions = _one(hand, rng, "award"), _all(hand, *ACTIONS)
+    if event and actions:
         _drop(hand, event)
-        hand["events"].insert(min(i for i, e in enumerate(hand["events"]) if e["type"] in ACTIONS), event)
-    return bool(event) and len(_all(hand, *ACTIONS)) > 0
+        hand["events"].insert(hand["events"].index(actions[0]), event)
+    return bool(event and actions)
 
 
 SPOILERS: Final[dict[str, tuple[Spoiler, ...]]] = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 from random import Random
 from typing import Any
 
@@ -12,13 +11,13 @@ import pytest
 
 from stud_cli.handfile import parse_hand
 from stud_cli.judging import Verdict, judge
+from tests.support.deep import either
 from tests.support.spoiled_hands import SPOILERS, Spoiler
 from tests.unit.cli.recorder import five_shown, hide, random_hand
 
 Hand = dict[str, Any]
-DEEP = int(os.environ.get("STUD_DEEP", "1"))
-HANDS = 120 * DEEP
-SPOILED = 12 * DEEP
+HANDS = either(120, 720)
+SPOILED = either(12, 72)
 
 
 def verdict(hand: Hand, seed: int = 1) -> Verdict:
@@ -49,6 +48,18 @@ def test_hidden_cards_are_found_with_every_seed():
         hand, rng = made(number)
         bare = hide({**hand, "events": [e for e in hand["events"] if e["type"] != "show"]}, rng, doors=True)
         assert {(verdict(bare, seed).why, verdict(bare, seed).note) for seed in range(4)} == {("", "")}, number
+
+
+def test_hidden_up_cards_are_found_where_they_decide_who_wins():
+    """Two straights to the ace that share the pot; of both only the doors and one card of fifth street are hidden."""
+    hand, rng = made(450)
+    hidden = hide(hand, rng, doors=True)
+    paid = [event["amount"] for event in hidden["events"] if event["type"] == "award"]
+    open_cards = [c for e in hidden["events"] if e["type"] == "deal" for c in e["up"]]
+    assert (len(paid), max(paid) - min(paid), open_cards) == (2, 1, ["??", "??"])
+    for seed in range(4):
+        found = verdict(hidden, seed)
+        assert (found.why, found.note) == ("", "")
 
 
 @pytest.mark.parametrize(
