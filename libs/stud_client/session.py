@@ -79,11 +79,12 @@ class TableSession(Following):
         )
         return await self._command("set_pre_action", body, request_id, timeout_s)
 
-    async def clear_pre_action(self, *, request_id: str = "", timeout_s: float = COMMAND_TIMEOUT_S) -> pb.CommandResult:
-        """Takes the choice back."""
-        return await self._command(
-            "clear_pre_action", pb.ClearPreActionRequest(table=self.table), request_id, timeout_s
-        )
+    async def clear_pre_action(
+        self, hand_no: int = 0, *, request_id: str = "", timeout_s: float = COMMAND_TIMEOUT_S
+    ) -> pb.CommandResult:
+        """Takes the choice of that hand back; 0 = of whichever hand runs."""
+        body = pb.ClearPreActionRequest(table=self.table, hand_no=hand_no)
+        return await self._command("clear_pre_action", body, request_id, timeout_s)
 
     async def post_ante(
         self, prompt_id: int, *, decline: bool = False, request_id: str = "", timeout_s: float = COMMAND_TIMEOUT_S

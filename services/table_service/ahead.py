@@ -88,12 +88,13 @@ class ChoicesAhead:
         self._chosen[account] = _Chosen(chosen, request_id, digest)
         self._remember(account, request_id, digest)
 
-    def clear(self, table: Table, account: str, request_id: str, digest: bytes) -> None:
-        """Drop a choice, if there is one. Raises Refused."""
+    def clear(self, table: Table, account: str, hand_no: int, request_id: str, digest: bytes) -> None:
+        """Drop a choice of that hand (0 = of any), if there is one. Raises Refused."""
         if table.of(account) is None:
             raise Refused("NOT_SEATED", "the account does not sit at this table")
         if not self._repeated(table, account, request_id, digest):
-            self._chosen.pop(account, None)
+            if hand_no in {0, table.hand_no}:
+                self._chosen.pop(account, None)
             self._remember(account, request_id, digest)
 
     def _remember(self, account: str, request_id: str, digest: bytes) -> None:

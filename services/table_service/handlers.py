@@ -124,7 +124,7 @@ def set_pre_action(actor: TableActor, account: str, r: pb.SetPreActionRequest) -
 
 
 def clear_pre_action(actor: TableActor, account: str, r: pb.ClearPreActionRequest) -> Outcome:
-    actor.ahead.clear(actor.table, account, require_request_id(r.request_id), content_of(r))
+    actor.ahead.clear(actor.table, account, r.hand_no, require_request_id(r.request_id), content_of(r))
     return Outcome(actor.head.version)
 
 

@@ -151,6 +151,19 @@ async def test_a_choice_is_changed_and_taken_back(tmp_path):
 
 
 @simulated
+async def test_what_takes_back_a_choice_of_another_hand_leaves_that_of_this_one(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        ahead = await Ahead.begin(system)
+        who = ahead.next
+        await ahead.choose(who, Verb.FOLD)
+        for hand_no in (ahead.game.hand.hand_no + 1, -1):
+            await ahead.game.send(who, pb.ClearPreActionRequest(hand_no=hand_no))
+            assert (await ahead.mine(who)).HasField("pre_action")
+        await ahead.game.send(who, pb.ClearPreActionRequest(hand_no=ahead.game.hand.hand_no))
+        assert not (await ahead.mine(who)).HasField("pre_action")
+
+
+@simulated
 async def test_the_same_choice_again_changes_nothing(tmp_path):
     """Whether it stands, was taken back, or was done: the repetition is answered and does not come to life again."""
     async with MemorySystem(tmp_path) as system:

@@ -1303,19 +1303,25 @@ class ClearPreActionRequest(_message.Message):
 
     TABLE_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    HAND_NO_FIELD_NUMBER: _builtins.int
     table: _builtins.str
     """Table id."""
     request_id: _builtins.str
     """Caller's id, 1 to 64 characters."""
+    hand_no: _builtins.int
+    """Hand of the choice, from the view, so that a repetition that comes late takes back nothing of the next hand; 0 = of
+    whichever hand runs.
+    """
     def __init__(
         self,
         *,
         table: _builtins.str = ...,
         request_id: _builtins.str = ...,
+        hand_no: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hand_no", b"hand_no", "request_id", b"request_id", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
