@@ -193,10 +193,9 @@ class _Reader:
             declined=facts.declined or (facts.first is None and facts.street == 3 and isinstance(action, Fold)),
             high_wager=facts.high_wager or (facts.street == 4 and to - price > self.hand.small_bet),
         )
-        told = to if action.to is None else action.to
         self.on_street[seat] = to
         self.paid[seat] += action.amount
-        self.moves.append(Move(seat, facts.street, verb_of(action), action.amount, told, action.all_in))
+        self.moves.append(Move(seat, facts.street, verb_of(action), action.amount, to, action.all_in))
         if isinstance(action, Fold) and seat in self.live:
             self.live.remove(seat)
 

@@ -41,7 +41,15 @@ def unplayable(hand: RecordedHand) -> list[str]:
 
 def contradictions(hand: RecordedHand) -> list[str]:
     """Everything else that the hand states and that cannot be."""
-    return [*_ante_flags(hand), *_names(hand), *_sums(hand), *_deals(hand), *_order(hand), *_showing(hand)]
+    return [
+        *_ante_flags(hand),
+        *_names(hand),
+        *_totals(hand),
+        *_sums(hand),
+        *_deals(hand),
+        *_order(hand),
+        *_showing(hand),
+    ]
 
 
 # --- cards and streets --------------------------------------------------------
@@ -124,6 +132,24 @@ def _ante_flags(hand: RecordedHand) -> Iterator[str]:
         if isinstance(event, Ante) and event.all_in != (event.amount >= stacks[event.player]):
             told, stack = "all-in" if event.all_in else "not all-in", stacks[event.player]
             yield f"the ante of {event.player} is {event.amount} of a stack of {stack}, recorded {told}"
+
+
+def _totals(hand: RecordedHand) -> Iterator[str]:
+    """``to`` is what a player has put in on the street, antes apart."""
+    street, put_in = 3, Counter[str]()
+    for event in hand.events:
+        if isinstance(event, Street):
+            street, put_in = event.street, Counter()
+        elif isinstance(event, ACTIONS):
+            put_in[event.player] += event.amount
+            total = put_in[event.player]
+            if event.to not in {None, total}:
+                what = (
+                    f"{event.player}'s {verb_of(event)} of {event.amount}"
+                    if event.amount
+                    else f"{event.player}'s {verb_of(event)}"
+                )
+                yield f"street {street}: {what} is told to make {event.to} on this street, wanted {total}"
 
 
 def _names(hand: RecordedHand) -> Iterator[str]:

@@ -7,6 +7,7 @@ source's own numbers, ``"??"`` is a card that was never revealed.
 
 from __future__ import annotations
 
+import re
 import sys
 from codecs import BOM_UTF8
 from collections import Counter
@@ -24,10 +25,17 @@ from stud_core.cards import parse_card
 STDIN: Final = Path("-")
 HIDDEN: Final = "??"
 MAX_PLAYERS: Final = 8
+_LEADING_ID: Final = re.compile(r'\s*\{\s*"id"\s*:\s*"([^"\\]{1,200})"')
 
 
 class BadHandError(ValueError):
-    """A line that is no hand in the format; the text says what is wrong and what would be right."""
+    """A line that is no hand in the format; the text says what is wrong and what would be right. ``hand_id`` is empty
+    where not even that can be read.
+    """
+
+    def __init__(self, text: str, hand_id: str = "") -> None:
+        super().__init__(text)
+        self.hand_id = hand_id
 
 
 class Seat(msgspec.Struct, frozen=True):
@@ -149,11 +157,14 @@ class RecordedHand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BadLine(msgspec.Struct, frozen=True):
-    """A line that is no hand: ``line`` counts from 1; 0 means the file itself could not be read, or holds none."""
+    """A line that is no hand: ``line`` counts from 1; 0 means the file itself could not be read, or holds none.
+    ``hand_id`` is empty where it cannot be read.
+    """
 
     file: str
     line: int
     why: str
+    hand_id: str = ""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.why}" if self.line else self.why
@@ -203,7 +214,7 @@ def _read_line(line: bytes, file: str, number: int) -> RecordedHand | BadLine:
     try:
         return parse_hand(line)
     except BadHandError as error:
-        return BadLine(file, number, str(error))
+        return BadLine(file, number, str(error), error.hand_id)
 
 
 def parse_hand(line: bytes | str) -> RecordedHand:
@@ -211,13 +222,22 @@ def parse_hand(line: bytes | str) -> RecordedHand:
     try:
         hand = msgspec.json.decode(line, type=RecordedHand)
     except msgspec.ValidationError as error:
-        raise BadHandError(f"{error}; the format stands in tests/golden/hands/README.md") from None
+        raise BadHandError(f"{error}; the format stands in tests/golden/hands/README.md", _id_of(line)) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadHandError(f"not JSON ({error}): wanted one hand as one JSON object") from None
+        raise BadHandError(f"not JSON ({error}): wanted one hand as one JSON object", _id_of(line)) from None
+    except RecursionError:
+        raise BadHandError("nested too deeply: wanted one hand as one JSON object", _id_of(line)) from None
     problems = list(_problems(hand))
     if problems:
-        raise BadHandError(f"hand {hand.id}: " + "; ".join(problems))
+        raise BadHandError("; ".join(problems), hand.id)
     return hand
+
+
+def _id_of(line: bytes | str) -> str:
+    """The id that a line begins with though it is no hand, so that whoever looks for it finds it."""
+    text = line if isinstance(line, str) else line.decode(errors="replace")
+    found = _LEADING_ID.match(text)
+    return found[1] if found else ""
 
 
 def known(card: str) -> bool:

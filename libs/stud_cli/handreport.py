@@ -14,7 +14,7 @@ from stud_cli.judging import Verdict
 class Report(msgspec.Struct):
     """Counts, the verdicts that are worth telling by the hand's place in the run, and files that cannot be read.
 
-    A line that is no hand does not match; its ``hand_id`` says where it stands.
+    A line that is no hand does not match; where its id cannot be read, ``hand_id`` says where it stands.
     """
 
     hands: int = 0
@@ -48,7 +48,8 @@ class Report(msgspec.Struct):
     def add_line(self, place: int, bad: BadLine) -> None:
         """Note what stands where a hand should."""
         if bad.line:
-            self.add(place, Verdict(f"{bad.file}:{bad.line}", f"malformed: {bad.why}"))
+            where = f"{bad.file}:{bad.line}"
+            self.add(place, Verdict(bad.hand_id or where, f"malformed: {bad.why} ({where})"))
         else:
             self.unreadable.append(bad)
 

@@ -58,14 +58,11 @@ def draw(course: Course, rules: Ruleset, rng: Random, proofs: Proofs, *, hopeles
     unbeaten = [winners for winners in possible if not beaten(course, winners)]
     targets = [winners for winners in unbeaten if not pays_otherwise(course, rules, winners)]
     found: list[Cards] = []
-    for thorough in [False] if hopeless else _attempts(course):
+    for thorough, all_cards in [(False, False)] if hopeless else _attempts(course):
         drawing = _Drawing(course, rules, rng)
+        drawn = drawing.draw_all_cards if all_cards else drawing.draw_down_cards
         actors = drawing.draw_up_cards()
-        awards = actors and (
-            not contested
-            or any(drawing.draw_down_cards(winners, thorough=thorough) for winners in targets)
-            or any(drawing.draw_all_cards(winners, thorough=thorough) for winners in targets)
-        )
+        awards = actors and (not contested or any(drawn(winners, thorough=thorough) for winners in targets))
         found.append(drawing.cards(fits_actors=actors, fits_awards=awards))
         if awards or (actors and not targets):
             break
@@ -94,11 +91,16 @@ def _cannot_win(course: Course) -> str:
     return f"no hidden cards could make {paid} win {'this pot' if len(pots_of(course)) == 1 else 'these pots'}"
 
 
-def _attempts(course: Course) -> list[bool]:
-    """Whether each fresh start looks at all hands, and not only at a few of each player."""
-    if boards_hidden(course):
-        return [number % THOROUGH_EVERY >= THOROUGH_EVERY - 2 for number in range(STARTS)]
-    return [False, True]
+def _attempts(course: Course) -> list[tuple[bool, bool]]:
+    """Of each fresh start: whether it looks at all hands, and not only at a few of each player, and whether hidden up
+    cards of the live players are part of them.
+    """
+    if not boards_hidden(course):
+        return [(False, False), (True, False)]
+    starts = [(number % THOROUGH_EVERY >= THOROUGH_EVERY - 2, False) for number in range(STARTS)]
+    if any(None in course.up[seat] for seat in course.live):
+        starts += [(thorough, True) for thorough, _ in starts[:THOROUGH_EVERY]]
+    return starts
 
 
 def deck_of(course: Course, cards: Cards, rng: Random) -> tuple[int, ...]:
@@ -159,8 +161,6 @@ class _Drawing(Boards):
 
     def draw_all_cards(self, winners: Winners, *, thorough: bool) -> bool:
         """The same with the hidden up cards of the live players drawn anew, since those may decide who wins."""
-        if not any(None in self.course.up[seat] for seat in self.course.live):
-            return False
         before = (self.up, self.forced, self.unseen)
         self.up, self.forced, self.unseen = copied(self.up), copied(self.forced), list(self.unseen)
         for seat, at in self._places():

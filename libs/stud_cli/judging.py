@@ -7,6 +7,7 @@ legal for the recorded amount, and when uncalled returns and awards come out as 
 from __future__ import annotations
 
 import traceback
+from collections.abc import Iterator
 from random import Random
 from typing import Final
 
@@ -24,6 +25,7 @@ from stud_cli.output import notes
 from stud_core.ruleset import OddUnits
 
 MAX_READINGS: Final = 16  # ways to read wagers whose declared size is not recorded
+FREE_DRAWS: Final = 8  # of boards that nothing is known of
 DRAWS: Final = 3  # where boards are hidden, since only play shows whether they serve
 
 
@@ -70,7 +72,7 @@ def _judge(hand: RecordedHand, rng: Random) -> Verdict:
         for _ in range(draws):
             cards = draw(course, config.ruleset, rng, proofs, hopeless=hopeless)
             script = Script(course, config, deck_of(course, cards, rng), course.expected.moves)
-            verdict = _judge_script(script, cards, stated)
+            verdict = _judge_script(script, cards, stated, rng)
             if (verdict.matched and not verdict.note) or not cards.fits_actors:
                 return verdict
             found.append(verdict)
@@ -78,7 +80,7 @@ def _judge(hand: RecordedHand, rng: Random) -> Verdict:
     return min(found, key=lambda verdict: not verdict.matched)
 
 
-def _judge_script(script: Script, cards: Cards, stated: list[str]) -> Verdict:
+def _judge_script(script: Script, cards: Cards, stated: list[str], rng: Random) -> Verdict:
     """Play every reading of the undeclared sizes until one matches; report the first one otherwise."""
     course = script.course
     faults = arithmetic(course, script.config)
@@ -86,14 +88,15 @@ def _judge_script(script: Script, cards: Cards, stated: list[str]) -> Verdict:
         faults.append(f"{unpaid(course)}: {cards.contradicted}")
     if not cards.fits_actors:
         note = "no draw of the hidden cards brings out the recorded actors: only amounts and awards were checked"
-        return Verdict(course.hand_id, "; ".join([*stated, *cards.wrong_actors, *faults]), note)
+        why = [*stated, *cards.wrong_actors, *faults]
+        if not stated and not faults:
+            why += _illegal_amounts(script, rng)
+        return Verdict(course.hand_id, "; ".join(why), note)
     note = ""
     if cards.doubt:
         note = f"{cards.doubt}: awards were checked as sums only"
-    readings: list[tuple[int, ...]] = [()]
     found: list[Verdict] = []
-    while readings and len(found) < MAX_READINGS:
-        play = CorePlay(script, readings.pop())
+    for play in _readings(script):
         # Where the record does not add up its awards only follow from that.
         why = [*play.play(awards=cards.fits_awards and not stated), *stated]
         played = msgspec.structs.replace(script, moves=(*play.moves, *script.moves[len(play.moves) :]))
@@ -102,5 +105,37 @@ def _judge_script(script: Script, cards: Cards, stated: list[str]) -> Verdict:
         if verdict.matched:
             return verdict
         found.append(verdict)
-        readings += play.other_readings()
     return found[0]
+
+
+def _readings(script: Script) -> Iterator[CorePlay]:
+    """A play of each reading, to be played before the next one is asked for."""
+    readings: list[tuple[int, ...]] = [()]
+    for _ in range(MAX_READINGS):
+        if not readings:
+            return
+        play = CorePlay(script, readings.pop())
+        yield play
+        readings += play.other_readings()
+
+
+def _illegal_amounts(script: Script, rng: Random) -> list[str]:
+    """Play the recorded actions with made-up boards for everybody, known ones too, that let the recorded players come
+    out: what is refused then is no matter of the cards. Empty where nothing is refused, or where nobody's boards serve.
+    """
+    course = script.course
+    bare = msgspec.structs.replace(
+        course,
+        down={seat: (None,) * len(cards) for seat, cards in course.down.items()},
+        up={seat: (None,) * len(cards) for seat, cards in course.up.items()},
+        community=None,
+        forced={},
+        best_five={},
+    )
+    for _ in range(FREE_DRAWS):
+        cards = draw(bare, script.config.ruleset, rng, Proofs(bare, rng), hopeless=True)
+        if cards.fits_actors:
+            free = msgspec.structs.replace(script, deck=deck_of(bare, cards, rng))
+            refused = [play.play(awards=False) for play in _readings(free)]
+            return next((why for why in refused if not why), refused[0])
+    return []

@@ -93,7 +93,10 @@ def test_what_cannot_be_read_stops_nothing(tmp_path: Path):
     ended = run(path, tmp_path / "nowhere.jsonl", "--json")
     told = json.loads(ended.stdout)
     assert (ended.exit_code, told["hands"], told["matched"]) == (2, 4, 1)
-    assert [bad["id"] for bad in told["mismatched"]] == [f"{path}:{number}" for number in (1, 4, 5)]
+    assert [bad["id"] for bad in told["mismatched"]] == [f"{path}:1", "x", hand["id"]]
+    assert [bad["why"].rpartition(" ")[2] for bad in told["mismatched"]] == [
+        f"({path}:{number})" for number in (1, 4, 5)
+    ]
     whys = [bad["why"] for bad in told["mismatched"]]
     for why, wanted in zip(whys, ("not JSON", "missing required", "0 seats, wanted 2 to 8"), strict=True):
         assert why.startswith("malformed: ")
@@ -134,8 +137,19 @@ def test_a_hand_that_contradicts_itself_is_told_like_any_other_that_is_wrong(tmp
     list(judge_files([written(tmp_path, hand)], 1, report))
     (bad,) = report.mismatched
     assert bad.hand_id == hand["id"]
-    assert "malformed" not in bad.why
-    assert f"legal: fold, call {events(hand, 'call')[0]['amount']}" in bad.why
+    call = events(hand, "call")[0]
+    made = f"call of {call['amount']} is told to make {call['to']} on this street, wanted {call['to'] - 1}"
+    assert bad.why == f"street 3: {call['player']}'s {made}"
+
+
+def test_a_line_nested_too_deeply_stops_nothing(tmp_path: Path):
+    deep = json.dumps(golden("merge") | {"notes": []}).replace('"notes": []', '"notes": ' + "[" * 5000 + "]" * 5000)
+    ended = run(written(tmp_path, deep, golden("merge", 1)), "--json")
+    told = json.loads(ended.stdout)
+    assert (ended.exit_code, told["hands"], told["matched"]) == (1, 2, 1)
+    (bad,) = told["mismatched"]
+    assert bad["id"] == golden("merge")["id"]
+    assert "nested too deeply" in bad["why"]
 
 
 def test_long_runs_show_how_far_they_are(

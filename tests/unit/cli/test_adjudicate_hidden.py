@@ -50,7 +50,7 @@ def heads_up(
     }  # fmt: skip
 
 
-ACTS = {"bring_in", "complete", "call", "check", "fold"}
+ACTS = {"bring_in", "complete", "bet", "raise", "call", "check", "fold"}
 
 
 def of(kind: str, player: str, **fields: object) -> dict[str, Any]:
@@ -187,6 +187,38 @@ def test_no_door_fits_and_only_the_money_is_checked():
     wrong["events"][-1]["player"] = "P1"
     wrong["events"][-1]["amount"] = 119
     assert "no result of the showdown pays" in verdict(wrong).why
+
+
+@pytest.mark.parametrize(
+    ("raised", "wrong"),
+    [
+        ([("P2", "bet", 100), ("P1", "raise", 200)], ""),
+        ([("P2", "bet", 200), ("P1", "raise", 400)], ""),  # with a pair that nobody can see
+        ([("P2", "bet", 85)], "bet to 85 is not allowed"),
+        ([("P2", "bet", 700)], "bet to 700 is not allowed"),
+        ([("P2", "bet", 200), ("P1", "raise", 300)], "raise to 300 is not allowed"),
+        (
+            [(p, "raise" if n > 1 else "bet", 100 * n) for n, p in enumerate(["P2", "P1", "P2", "P1", "P2"], 1)],
+            "the cap",
+        ),
+    ],
+)
+def test_where_no_door_fits_amounts_must_still_be_legal(raised: list[tuple[str, str, int]], wrong: str):
+    """Known boards are against the recorded actors, so that no play with them can judge the wagers."""
+    hand = heads_up(("?? Ad Ah 8s", "?? ?? ??"), ("2c 3c 4d 5d", "?? ?? ??"), awards={"P2": 120})
+    before, put_in = hand["events"][:7], {"P1": 0, "P2": 0}
+    for player, kind, to in raised:
+        before.append(of(kind, player, amount=to - put_in[player], to=to))
+        put_in[player] = to
+    last, other = raised[-1][0], {"P1": "P2", "P2": "P1"}[raised[-1][0]]
+    before.append(of("fold", other, amount=0, to=put_in[other]))
+    before.append({"type": "uncalled", "player": last, "amount": put_in[last] - put_in[other]})
+    pot = 120 + 2 * put_in[other]
+    hand |= {"events": [*before, {"type": "award", "player": last, "amount": pot}], "pot_total": pot}
+    found = verdict(hand)
+    assert "only amounts and awards were checked" in found.note
+    assert wrong in found.why
+    assert found.matched == (not wrong)
 
 
 def test_a_street_begun_by_who_has_folded_is_a_mismatch():
