@@ -19,6 +19,7 @@ from stud_core.state import Hand, Sit, Table
 # Looking up a member of an enum costs as much as making an event; this is the hot path.
 _BY_PLAYER: Final = ev.By.PLAYER
 _LEAVING: Final = Sit.LEAVING
+_REQUESTED: Final = ev.OutReason.REQUESTED
 
 
 def act(state: Table, command: cmd.Act, ctx: Context) -> Answer:
@@ -76,7 +77,8 @@ def take(draft: Draft, seat: int, option: ev.Option, turn_id: int, by: ev.By) ->
 def act_for(draft: Draft, seat: int, turn_id: int) -> None:
     """Act for a player who leaves or is away: check if free, else fold; post the bring-in (B.18, B.21).
 
-    An away player folds even where checking is free (58 Pa. Code 812a.9(b)(2), knob ``away_folds_now``).
+    Who pressed Sit Out folds even where checking is free (58 Pa. Code 812a.9(b)(2), knob ``away_folds_now``); who
+    only missed his clock has his turns as before (B.18).
     """
     options = legal_options(draft.state, seat)
     option = default_action(options)
@@ -114,7 +116,7 @@ def _give_turn(draft: Draft, start: int) -> None:
             _close_round(draft)
             return
         sitting = state.sittings[state.seats[seat]]
-        if sitting.status is not _LEAVING and not (sitting.sitting_out and ruleset.away_folds_now):
+        if sitting.status is not _LEAVING and not (sitting.out_reason is _REQUESTED and ruleset.away_folds_now):
             break
         act_for(draft, seat, ctx.version)
         start = hand.order.index(seat) + 1

@@ -89,7 +89,9 @@ def _why_no_wager(state: Table, hand: Hand, command: cmd.Act) -> tuple[str, str]
     offered = [option for option in hand.options if is_wager(option.verb)]
     if not offered:
         if hand.wagers >= cap(ruleset) and not hand.uncapped:
-            return cite(ruleset, "P56", "W19"), f"the cap of {ruleset.max_raises} raises is reached"
+            return cite(
+                ruleset, "P56", "W19"
+            ), f"the cap of {ruleset.max_raises} raise{'s' * (ruleset.max_raises > 1)} is reached"
         if hand.acted[seat]:
             return "B.8", "the all-in for less did not reopen the betting to who has acted"
         if not can_be_answered(state, hand, seat):
@@ -101,7 +103,8 @@ def _why_no_wager(state: Table, hand: Hand, command: cmd.Act) -> tuple[str, str]
     if offered[-1].all_in and command.to is not None and command.to > offered[-1].to:
         return _NO_CHIPS
     if verb is Verb.COMPLETE and hand.street > 3:
-        return "B.8", "an all-in for less is completed to " + " or ".join([str(option.to) for option in offered])
+        totals = dict.fromkeys([str(option.to) for option in offered])
+        return "B.8", "an all-in for less is completed to " + " or ".join(totals)
     return _why_amount(hand, config)
 
 
@@ -125,7 +128,7 @@ def _why_amount(hand: Hand, config: TableConfig) -> tuple[str, str]:
     if hand.locked:
         return cite(ruleset, "P24", "W17"), f"after a big bet on fourth street raises are by {big}"
     if not hand.pair_option:
-        open_pair = "" if ruleset.open_pair is OpenPair.OFF else " without an open pair"
+        open_pair = "" if ruleset.open_pair is OpenPair.OFF or small == big else " without an open pair"
         return cite(ruleset, "P61", "W14"), f"on fourth street{open_pair} wagers are by {small}"
     if ruleset.open_pair is OpenPair.ANY:
         text = f"with an open pair on fourth street wagers are by {small} or {big}"

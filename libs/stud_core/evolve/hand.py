@@ -100,7 +100,8 @@ def _open_round(state: Table, hand: Hand) -> None:
     hand.locked = False
     hand.aggressor = 0
     hand.pair_holders = ()
-    if hand.street == 4 and ruleset.open_pair is not OpenPair.OFF:
+    # Where both limits are the same there is nothing to choose, and no size to declare.
+    if hand.street == 4 and ruleset.open_pair is not OpenPair.OFF and config.big_bet > config.small_bet:
         hand.pair_holders = open_pairs(hand)
     hand.pair_option = bool(hand.pair_holders)
     hand.uncapped = starts_uncapped(hand, ruleset)

@@ -31,10 +31,12 @@ def open_pair(config: TableConfig) -> str:
     who = f"that player alone may bet or raise by {small} or by {big} in that round"
     if config.ruleset.open_pair is OpenPair.ANY:
         who = f"every player may bet or raise by {small} or by {big} in that round"
+    example = f"after a bet of {small} and a raise to {money(low + high)} the next raise is to {money(low + 2 * high)}"
+    if config.ruleset.max_raises == 1 and config.ruleset.heads_up is HeadsUp.NEVER:
+        example = f"after a bet of {big} the raise is to {money(2 * high)}"
     return (
         f"If a player's two cards showing on fourth street are a pair, {who}. After one bet or raise by {big} all the "
-        f"others are by {big} as well: after a bet of {small} and a raise to {money(low + high)} the next raise is to "
-        f"{money(low + 2 * high)}. A pair that shows up later changes nothing."
+        f"others are by {big} as well: {example}. A pair that shows up later changes nothing."
     )
 
 

@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement
 from stud_core.events import DealMode
 from stud_core.house_rules.saying import WORDS, limit, money, seconds, within
 from stud_core.river import RiverPlan, river_plan
-from stud_core.ruleset import BringInKind, DealOrigin, OddUnits, Ruleset, TableConfig, TopUp
+from stud_core.ruleset import BringInKind, DealOrigin, HeadsUp, OddUnits, Ruleset, TableConfig, TopUp
 
 
 def table(config: TableConfig) -> str:
@@ -88,11 +88,21 @@ def low_card(config: TableConfig) -> str:
         "The lowest card showing starts third street. Aces are high; of equal cards it is the lowest suit: clubs, then "
         f"diamonds, hearts, spades. {suits} That player must bring it in for {post}{half}, or "
         f"open for {small}; checking and folding are not allowed. The others may fold, call the {post} or complete it "
-        f"to {small}; after that raises are to {money(2 * config.small_bet)}, {money(3 * config.small_bet)} and so "
-        f"on. If everybody just calls the {post}, the round is over. With less than {post} the low card posts what it "
+        f"to {small}{_raises(config)}. If everybody just calls the {post}, the round is over. With less than {post} "
+        "the low card posts what it "
         f"has and the others still pay {post}; with no chips at all the next player clockwise may bring it in, open "
         "or fold."
     )
+
+
+def _raises(config: TableConfig) -> str:
+    """What comes on top of the completion: as far as the cap lets it, where there always is one."""
+    rules = config.ruleset
+    most = rules.max_raises - rules.completion_counts_as_raise
+    first, second = money(2 * config.small_bet), money(3 * config.small_bet)
+    if most > 2 or rules.heads_up is not HeadsUp.NEVER:
+        return f"; after that raises are to {first}, {second} and so on"
+    return ("", f"; after that one raise is to {first}", f"; after that raises are to {first} and {second}")[most]
 
 
 def river(config: TableConfig) -> str:

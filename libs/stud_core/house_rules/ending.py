@@ -41,7 +41,8 @@ def rake(config: TableConfig) -> str:
     free = " A hand that ends on third street is free." if rules.no_rake_before_fourth else ""
     return (
         f"Once a hand the house takes {rules.rake_bps / 100:g} % of what was put in and called, rounded down{cap}; "
-        f"never from a bet that comes back.{free}"
+        "never from a bet that comes back. It comes out of the main pot first, which it may use up, then out of the "
+        f"side pots.{free}"
     )
 
 
@@ -56,7 +57,7 @@ def clock(config: TableConfig) -> str:
         clock = "There is no time limit to act."
     away = "you first finish the hand you are in"
     if rules.away_folds_now:
-        away = "the hand you are in is folded at your next turn"
+        away = "the hand you are in is folded at your next turn (a bring-in is posted)"
     return (
         f"{clock} If you press Sit Out, {away}; you get no more until you come back. If you leave during a hand, you "
         "check or fold at your turns, and are paid out when the hand is over and verified."

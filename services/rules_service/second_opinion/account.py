@@ -18,7 +18,9 @@ from stud_core.ruleset import TableConfig
 
 
 class Place(msgspec.Struct):
-    """One sitting: ``asked`` is the buy-in it reserved a seat for; ``seated`` until its cash-out is asked for."""
+    """One sitting: ``asked`` is the buy-in it reserved a seat for; ``seated`` until its cash-out is asked for; ``away``
+    when he sits out because he asked to.
+    """
 
     sitting_no: int
     seat: int
@@ -28,6 +30,7 @@ class Place(msgspec.Struct):
     pending: int = 0
     seated: bool = False
     out: bool = False
+    away: bool = False
     leaving: bool = False
 
 
@@ -145,6 +148,22 @@ def _flag(name: str, value: bool) -> Callable[[Account, Any], Code | None]:
     return step
 
 
+def _sat_out(account: Account, event: ev.SatOut) -> Code | None:
+    place = account.places.get(event.sitting_no)
+    if place is None:
+        return Code.NOT_DECIDED
+    place.out, place.away = True, event.reason is ev.OutReason.REQUESTED
+    return None
+
+
+def _sat_in(account: Account, event: ev.SatIn) -> Code | None:
+    place = account.places.get(event.sitting_no)
+    if place is None:
+        return Code.NOT_DECIDED
+    place.out = place.away = False
+    return None
+
+
 def _resolved(account: Account, event: ev.TableHandResolved) -> Code | None:
     """Two operators decided the last hand: a void gives everybody what he had before it (architecture 5, Dispute)."""
     decided = {entry.sitting_no: entry.stack for entry in event.stacks}
@@ -164,8 +183,8 @@ _STEPS: dict[type, Callable[[Account, Any], Code | None]] = {
     ev.TopUpPending: _topped_up,
     ev.ChipsAdded: _added,
     ev.CashOutRequested: _cash_out,
-    ev.SatOut: _flag("out", True),
-    ev.SatIn: _flag("out", False),
+    ev.SatOut: _sat_out,
+    ev.SatIn: _sat_in,
     ev.LeaveRequested: _flag("leaving", True),
     ev.TableHandResolved: _resolved,
 }

@@ -43,7 +43,8 @@ class Round:
         self.first = first
         if not stacks[first] and self._with_chips(stacks) > 1:
             self.first = next(s for s in self._from(first) if s in self.live and stacks[s])
-        if ruleset.open_pair is not OpenPair.OFF and self.street == 4:
+        two_sizes = self.config.small_bet != self.config.big_bet
+        if ruleset.open_pair is not OpenPair.OFF and two_sizes and self.street == 4:
             self.pair_holders = pair_holders
         if ruleset.heads_up is HeadsUp.HAND_START:
             self.uncapped = len(self.order) == 2

@@ -114,7 +114,7 @@ def _check_origin(sheet: Sheet, event: ev.ActionTaken, choice: Choice) -> None:
         sheet.need(choice == _least(sheet), Code.ILLEGAL_ACTION)
     elif event.by is By.LEAVING:
         leaving = place is not None and place.leaving
-        away = place is not None and place.out and sheet.ruleset.away_folds_now
+        away = place is not None and place.away and sheet.ruleset.away_folds_now
         sheet.need(leaving or away, Code.ILLEGAL_ACTION)
         sheet.need(choice == _least(sheet, fold=not leaving), Code.ILLEGAL_ACTION)
     else:

@@ -514,6 +514,40 @@ def test_away_players_fold_at_their_turn():
     assert (action.verb, action.turn_id) == (ev.Verb.FOLD, turn)
 
 
+@pytest.mark.knob("away_folds_now", True)
+@pytest.mark.parametrize("away_folds_now", [True, False])
+def test_who_only_missed_his_clock_has_his_turns_in_this_hand(away_folds_now: bool):
+    """B.18: he sits out from the next hand on; to fold at once is for who pressed Sit Out."""
+    house = fourth(knobs(RULES, away_folds_now=away_folds_now), up={1: "Ac Kd Qh", 2: "2c Td 8h", 3: "3d 7s 4h"})
+    assert house.hand.turn_seat == 1
+    house.now_ms = house.hand.deadline_ms + 1
+    house.tick()
+    assert house.state.at(1).out_reason is ev.OutReason.MISSED_ACTION
+    house.play("2 check, 3 check")
+    assert (house.hand.street, house.hand.turn_seat) == (5, 1)
+    house.play("1 bet")
+
+
+def test_where_both_limits_are_the_same_an_open_pair_changes_nothing():
+    house = House(RULES, (1, 2, 3), up=PAIR, big_bet=500)
+    house.start()
+    house.passive(street=4)
+    assert offered(house) == [("fold", 0), ("check", 0), ("bet", 500)]
+    text = house.refuse(house.command("bet", 1_000)).text
+    assert (
+        text == "bet to 1000 is not allowed: on fourth street wagers are by 500 (P61); legal: fold, check, bet to 500"
+    )
+    house.play("1 bet, 2 raise")
+    assert house.hand.level == 1_000
+
+
+def test_the_cap_of_one_raise_is_said_in_the_singular():
+    flat = {1: "Ac Kd Qh", 2: "2c Td 8h", 3: "3d 7s 4h"}
+    house = fourth(knobs(RULES, max_raises=1, heads_up=HeadsUp.NEVER), up=flat)
+    house.play("1 bet, 2 raise")
+    assert "the cap of 1 raise is reached" in house.refuse(house.command("raise")).text
+
+
 @pytest.mark.knob("away_folds_now", False)
 def test_sitting_out_in_a_hand_keeps_the_clock():
     house = third()
