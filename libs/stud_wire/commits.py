@@ -119,6 +119,14 @@ def commit_message(events: Sequence[msgspec.Struct], meta: Meta) -> commit_pb2.C
     return commit
 
 
+def encoded_events(body: bytes) -> list[bytes]:
+    """Return the events of a log entry's body as they stand there; raises WireError."""
+    try:
+        return [event.SerializeToString() for event in commit_pb2.Commit.FromString(body).events]
+    except DecodeError as error:
+        raise WireError("no commit") from error
+
+
 def decode_commit(body: bytes) -> DecodedCommit:
     """Decode the body of a log entry; raises WireError when it cannot be read."""
     try:

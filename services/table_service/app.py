@@ -61,7 +61,7 @@ class TableApp:
     async def handle(self, entries: Sequence[FeedEntry]) -> None:
         """Record one table's facts in order; returns when they are durable."""
         for entry in entries:
-            for fact in inbound.read_entry(entry):
+            for fact in await inbound.facts_of(self._kit.log, entry):
                 await self._record(entry, fact)
 
     async def _record(self, entry: FeedEntry, fact: inbound.Inbound) -> None:

@@ -28,7 +28,9 @@ from stud_core.commands import (
 from stud_core.ledger import events as le
 from stud_core.state import SETTLEMENT_BLOCKED
 from stud_eventlog import keys
+from stud_eventlog.log import EventLog
 from stud_eventlog.types import FeedEntry
+from stud_service.originals import originals
 from stud_wire.commits import decode_commit, decode_event
 
 
@@ -55,6 +57,17 @@ def read_entry(entry: FeedEntry) -> list[Inbound]:
     if name is not None and name.table_id:
         return [Inbound(name.table_id, event, entry.version)]
     return [Inbound(event.table, event, entry.version)]
+
+
+async def facts_of(log: EventLog, entry: FeedEntry) -> list[Inbound]:
+    """As :func:`read_entry`, but what a ledger answered is taken from its log (ADR 0005). Cards need no such care: the
+    referee compares them with the deck before anything is paid. Raises Poison, WireError, EventLogError.
+    """
+    name = keys.parse_stream(entry.stream)
+    if name is None or name.kind != "ledger":
+        return read_entry(entry)
+    told = [event for event in await originals(log, entry) if type(event) in _COMMANDS]
+    return [Inbound(event.table, event, entry.version) for event in told]
 
 
 def table_of(entry: FeedEntry) -> str | None:

@@ -19,8 +19,9 @@ from stud_eventlog.errors import EventLogError
 from stud_eventlog.types import FeedEntry
 from stud_service.feeds import FeedReader, Poison
 from stud_service.kit import Kit
+from stud_service.originals import originals
 from stud_wire.codec import WireError
-from stud_wire.commits import decode_commit, decode_event
+from stud_wire.commits import decode_commit
 from wallet_service.answers import command_for
 from wallet_service.asked import requests_of
 from wallet_service.book import Book
@@ -74,12 +75,15 @@ class WalletApp:
         """Handle one table's messages in order; returns when their effects are durable."""
         line: Line | None = None
         for entry in entries:
-            for table, event in read(entry):
-                line = line or Line(table)
-                if is_verdict(entry):
-                    await self.verdicts.advance(keys.shard_of(table), up_to=entry.version)
-                    await self._settle(line)
-                else:
+            table = table_of(entry)
+            if table is None:
+                continue
+            line = line or Line(table)
+            if is_verdict(entry):
+                await self.verdicts.advance(keys.shard_of(table), up_to=entry.version)
+                await self._settle(line)
+            else:
+                for event in await originals(self._kit.log, entry):
                     await self._ask(line, event, (entry.stream, entry.version))
         if line is not None:
             await self._finish(line)
@@ -185,16 +189,9 @@ def is_verdict(entry: FeedEntry) -> bool:
     return name is not None and name.kind == "verdicts"
 
 
-def read(entry: FeedEntry) -> list[tuple[str, Any]]:
-    """Decode an entry into (table, event) pairs; raises WireError."""
-    if is_verdict(entry):
-        return [(event.table, event) for event in decode_commit(entry.event).events]
-    name = keys.parse_stream(entry.stream)
-    event = decode_event(entry.event)
-    return [(name.table_id, event)] if event is not None and name is not None and name.table_id else []
-
-
 def table_of(entry: FeedEntry) -> str | None:
-    """Return the table an entry is about."""
-    pairs = read(entry)
-    return pairs[0][0] if pairs else None
+    """Return the table an entry is about; raises WireError."""
+    if is_verdict(entry):
+        return next((str(event.table) for event in decode_commit(entry.event).events), None)
+    name = keys.parse_stream(entry.stream)
+    return name.table_id if name is not None else None

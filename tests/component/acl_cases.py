@@ -44,7 +44,7 @@ KEYS = [
     _key(keys.table_log(SHARD, "t-1"), "stream", "table", "rules wallet"),
     _key(keys.deck_log(SHARD, "t-1"), "stream", "dealer", "rules"),
     _key(keys.verdicts(SHARD), "stream", "rules", "table wallet"),
-    _key(keys.ledger_log(CURRENCY), "stream", "wallet"),
+    _key(keys.ledger_log(CURRENCY), "stream", "wallet", "table"),
     _key(keys.table_feed(SHARD), "stream", "table", "dealer wallet"),
     _key(keys.dealer_feed(SHARD), "stream", "dealer", "table rules"),
     _key(keys.ledger_feed(CURRENCY, SHARD), "stream", "wallet", "table"),

@@ -20,7 +20,7 @@ from stud_eventlog import keys
 from stud_eventlog.memory import MemoryEventLog, MemoryStore
 from stud_eventlog.types import START, Append, FeedEntry
 from stud_wire.codec import UnknownEventError
-from stud_wire.commits import Meta, commit_message
+from stud_wire.commits import Meta, commit_message, decode_commit
 from tests.support.playing_memory import Game
 from tests.support.system_memory import MemorySystem, simulated
 from tests.support.wallet import Floor, Office, buy_in, disputed, resolved, until, verified, working
@@ -113,7 +113,7 @@ async def test_whatever_becomes_of_the_lines_every_verdict_is_settled(seed: int)
         hands = await settled(floor)
         for table, line in lines.items():
             for entry in line:
-                ((_, verdict),) = module.read(entry)
+                (verdict,) = decode_commit(entry.event).events
                 known = verdict.hand_no in hands[table] or disputes.get(table) == verdict.hand_no
                 assert known or verdict.hand_no in office.app.verdicts._disputes.get(table, {})
     for entry in letters:  # an operator has the parked lines replayed

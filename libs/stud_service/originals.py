@@ -1,0 +1,41 @@
+"""What a feed's entry says by the log that it names.
+
+Entries are copies, and nothing chains them: a changed byte, or an entry that somebody put there, would move chips that
+no log speaks of. So where money depends on it the copy is only a pointer, and the log is asked (ADR 0005).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import structlog
+
+from stud_eventlog.log import EventLog
+from stud_eventlog.types import FeedEntry
+from stud_service.patience import Poison
+from stud_wire.commits import decode_commit, decode_event, encoded_events
+
+logger = structlog.get_logger(__name__)
+
+NOT_IN_ITS_LOG = "NOT_IN_ITS_LOG"
+
+
+async def originals(log: EventLog, entry: FeedEntry) -> list[Any]:
+    """Return the event of an entry as its log has it: where the copy differs all events of that commit, since whatever
+    was handled before is recognised by its numbers. Nothing for an ignorable event of a newer build.
+
+    Raises Poison where the log has no such commit, WireError, EventLogError.
+    """
+    commits = await log.read(entry.stream, after=entry.version - 1, limit=1)
+    commit = commits[0] if commits else None
+    if commit is None or (commit.version, commit.hash) != (entry.version, entry.head_hash):
+        raise Poison(
+            f"{NOT_IN_ITS_LOG}: {entry.stream} has no version {entry.version} with the hash that the entry names"
+        )
+    if entry.event in encoded_events(commit.body):
+        event = decode_event(entry.event)
+        return [] if event is None else [event]
+    logger.critical(
+        "feed_differs_from_log", feed=entry.feed, entry=entry.entry_id, stream=entry.stream, version=entry.version
+    )
+    return list(decode_commit(commit.body).events)
