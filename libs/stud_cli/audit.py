@@ -18,12 +18,15 @@ from stud_cli.offline import NoLog, open_log
 from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_run, last_line, notes, table_of
 from stud_cli.verdicts import Verdicts, read_verdicts
 from stud_core import conservation
+from stud_core import events as ev
 from stud_core.ledger.names import CASHIER, RAKE, escrow, parse_escrow
+from stud_core.ruleset import TableConfig
 from stud_core.state import Sit, Table
 from stud_eventlog import keys
 from stud_eventlog.errors import ChainBroken, EventLogError
 from stud_eventlog.log import EventLog
 from stud_wire.codec import WireError
+from stud_wire.commits import decode_commit
 
 ON_ITS_WAY_S = 0.5
 """What is between two logs arrives within this time where the services run."""
@@ -127,9 +130,16 @@ async def _read(log: EventLog) -> tuple[Audit, list[Ledger]]:
     for ledger in ledgers:
         references.merge(ledger.references)
     by_currency = {ledger.currency: ledger for ledger in ledgers}
-    for table_id in await log.scan_streams("table"):
+    tables = await log.scan_streams("table")
+    for table_id in tables:
         with _readable(found, f"table {table_id}"):
             await _check_table(found, log, table_id, by_currency, verdicts)
+    for table_id in sorted(verdicts.final.keys() - set(tables)):
+        found.problems.append(f"table {table_id}: has verdicts, but no log")
+    for table_id in await log.scan_streams("deck"):
+        with _readable(found, f"decks of table {table_id}"):
+            async for stored in log.read_all(keys.deck_log(keys.shard_of(table_id), table_id)):
+                references.note(decode_commit(stored.body))
     found.problems += [f"{name}: {what}" for name, _, what in await references.cut_off(log)]
     return found, ledgers
 
@@ -157,11 +167,19 @@ async def _check_table(
     found: Audit, log: EventLog, table_id: str, ledgers: dict[str, Ledger], verdicts: Verdicts
 ) -> None:
     table = Table()
+    asked: dict[tuple[int, int], tuple[str, int]] = {}
     async for step in steps(log, table_id):
         table = step.table
         verdicts.references.note(step.commit)
+        for event in step.commit.events:
+            if isinstance(event, ev.BuyInRequested):
+                asked[event.sitting_no, 0] = event.account, event.amount
+            elif isinstance(event, ev.TopUpRequested):
+                asked[event.sitting_no, event.top_up_no] = event.account, event.amount
     if table.config is None:
         return
+    for any_ledger in ledgers.values():
+        _check_funds(found, table.config, any_ledger, asked)
     problem = conservation.check(table)
     if problem:
         found.problems.append(f"table {table_id}: {problem}")
@@ -189,6 +207,26 @@ async def _check_table(
         _check_cash_outs(found, table, ledger)
     if ledger is not None and table.hand is None and table.ended_hand == table.verified_hand and not unsettled:
         _check_escrows(found, table, ledger)
+
+
+def _check_funds(
+    found: Audit, config: TableConfig, ledger: Ledger, asked: dict[tuple[int, int], tuple[str, int]]
+) -> None:
+    """A ledger funds what its tables asked for, from whom they said, and nothing else."""
+    name = f"table {config.table_id}"
+    funded = ledger.funded.get(config.table_id, {})
+    if ledger.currency != config.currency:
+        if funded or ledger.settled.get(config.table_id):
+            found.problems.append(f"{name} plays for {config.currency}, but ledger {ledger.currency} has entries of it")
+        return
+    for (sitting_no, top_up_no), (account, amount) in funded.items():
+        wanted = asked.get((sitting_no, top_up_no))
+        if wanted != (account, amount):
+            what = f"top-up {top_up_no}" if top_up_no else "buy-in"
+            was = f"{money(wanted[1])} of {wanted[0]}" if wanted else "nothing"
+            found.problems.append(
+                f"{name} sitting {sitting_no}: {what} of {money(amount)} by {account} was funded, {was} was asked for"
+            )
 
 
 def _check_cash_outs(found: Audit, table: Table, ledger: Ledger) -> None:

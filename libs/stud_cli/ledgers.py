@@ -17,12 +17,15 @@ from stud_wire.commits import decode_commit
 
 
 class Ledger(msgspec.Struct):
-    """One currency's ledger as its entries say."""
+    """One currency's ledger as its entries say. ``funded`` has (account, amount) of each buy-in (top-up 0) and top-up,
+    by table and (sitting, top-up).
+    """
 
     currency: str
     balances: dict[str, int]
     deposited: dict[str, int]
     settled: dict[str, dict[int, le.HandSettled]]
+    funded: dict[str, dict[tuple[int, int], tuple[str, int]]]
     blocked: list[tuple[str, int, str]]
     unbalanced: list[int]
     references: References
@@ -49,7 +52,7 @@ async def read_ledger(log: EventLog, currency: str) -> Ledger:
     """Fold a ledger's log into balances. Raises ChainBroken, WireError."""
     balances: dict[str, int] = defaultdict(int)
     deposited: dict[str, int] = defaultdict(int)
-    out = Ledger(currency, balances, deposited, defaultdict(dict), [], [], References())
+    out = Ledger(currency, balances, deposited, defaultdict(dict), defaultdict(dict), [], [], References())
     blocked: dict[tuple[str, int], str] = {}
     async for stored in log.read_all(keys.ledger_log(currency)):
         out.entries += 1
@@ -71,6 +74,10 @@ def _note(event: object, out: Ledger, blocked: dict[tuple[str, int], str]) -> No
         out.deposited[event.account] += event.amount
     elif isinstance(event, le.Withdrawn):
         out.deposited[event.account] -= event.amount
+    elif isinstance(event, le.BuyInFunded):
+        out.funded[event.table][event.sitting_no, 0] = event.account, event.amount
+    elif isinstance(event, le.TopUpFunded):
+        out.funded[event.table][event.sitting_no, event.top_up_no] = event.account, event.amount
     elif isinstance(event, le.HandSettled):
         out.settled[event.table][event.hand_no] = event
         blocked.pop((event.table, -event.hand_no), None)

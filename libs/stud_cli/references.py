@@ -7,6 +7,7 @@ what was cut off behind shows only in what others made of it.
 from __future__ import annotations
 
 from stud_eventlog import keys
+from stud_eventlog.errors import ChainBroken
 from stud_eventlog.log import EventLog
 from stud_wire.commits import DecodedCommit
 
@@ -35,10 +36,14 @@ class References:
         """
         found = []
         for stream, version in sorted(self._named.items()):
-            head = await log.head(stream)
-            if head.version < version:
-                what = f"{stream} ends at version {head.version}, but other logs rest on its version {version}"
-                found.append((whose(stream), head.version, what))
+            try:
+                end = (await log.head(stream)).version
+            except ChainBroken as error:
+                found.append((whose(stream), error.version, str(error)))
+                continue
+            if end < version:
+                what = f"{stream} ends at version {end}, but other logs rest on its version {version}"
+                found.append((whose(stream), end, what))
         return found
 
 

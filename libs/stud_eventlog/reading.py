@@ -16,7 +16,7 @@ ReadHead = Callable[[str], Awaitable[Head]]
 
 async def verified(stream: str, after: int, rows: ReadRows, head: ReadHead) -> AsyncIterator[StoredCommit]:
     """Yields the commits above `after`; raises ChainBroken at the first that does not follow from the one before, and
-    for a log that was emptied.
+    for a log that was emptied, or whose last commit was deleted.
     """
     version, hash_before = after, NO_HASH if after == 0 else None
     if after > 0:
@@ -29,8 +29,7 @@ async def verified(stream: str, after: int, rows: ReadRows, head: ReadHead) -> A
             check_link(version, hash_before, commit, stored_hash)
             hash_before = stored_hash
             yield commit
-    if version == 0:
-        await head(stream)  # a server remembers that there were commits once, and then their hash is missing
+    await head(stream)  # a server remembers the last version there was; if its commit was deleted the hash is missing
 
 
 def check_link(version: int, hash_before: bytes | None, commit: StoredCommit, stored_hash: bytes) -> None:

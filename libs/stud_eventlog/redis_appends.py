@@ -89,9 +89,10 @@ def stream_end(reply: Any) -> Elsewhere:
     if is_missing_key(reply):
         return Elsewhere(0, Head().hash)
     info = text_map(answered(reply))
-    version = int(info["last-generated-id"].split(b"-")[0])
+    end: Any = info["last-generated-id"]
     last: Any = info["last-entry"]
-    return Elsewhere(version, _hash_of(last[1]) if last else None)
+    # An entry that was deleted leaves its id as the last one generated, and the one before it as the last entry.
+    return Elsewhere(int(end.split(b"-")[0]), _hash_of(last[1]) if last and last[0] == end else None)
 
 
 def _hash_of(fields: Sequence[bytes]) -> bytes | None:

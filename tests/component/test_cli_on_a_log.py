@@ -225,6 +225,18 @@ def test_a_stopped_and_a_running_system_are_found(
 # ------------------------------------------------------------------- dead letters and the mark
 
 
+@pytest.mark.parametrize("stream", [TABLE, DECK, VERDICTS, LEDGER])
+def test_a_last_commit_that_was_deleted_is_found(url: str, stream: str):
+    """The server still knows that there was one."""
+    last = len(HISTORY.streams[stream])
+    assert asyncio.run(command(url, "XDEL", stream, f"{last}-0")) == 1
+    for name in ("verify", "audit"):
+        ended = run(name, "--json")
+        assert ended.exit_code == 1, name
+        told = ended.stdout if name == "verify" else ended.stderr
+        assert "the last commit of a log must stay in it" in told
+
+
 async def park(log: RedisEventLog) -> None:
     """The wallet could not read the table's first message."""
     shard = keys.shard_of("t-9")

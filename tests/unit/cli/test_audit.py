@@ -11,13 +11,15 @@ from rich.console import Console
 from stud_cli import audit as module
 from stud_cli.audit import Audit, audit_log, show
 from stud_cli.ledgers import Ledger, read_ledger
+from stud_core import deck_events as de
 from stud_core import events as ev
 from stud_core import verdict_events as ve
 from stud_core.ledger import events as le
 from stud_core.ledger.events import Posting
 from stud_eventlog import keys
 from stud_eventlog.memory import MemoryEventLog
-from tests.support.history import LEDGER, SHARD, TABLE, VERDICTS, T, closed_table, open_table, say
+from stud_eventlog.types import Append
+from tests.support.history import DECK, LEDGER, SHARD, TABLE, VERDICTS, T, closed_table, open_table, say
 
 CLOSED, OPEN = closed_table(), open_table()
 OWED = 3_000_000
@@ -68,6 +70,7 @@ async def test_a_hand_that_is_being_played_is_counted_and_no_problem():
     log = await OPEN.log()
     del log.store.data.logs[TABLE][OPEN.version_of(TABLE, ev.HandEnded, 2) - 1 :]
     del log.store.data.logs[VERDICTS][1:], log.store.data.logs[LEDGER][OPEN.version_of(LEDGER, le.HandSettled, 2) - 1 :]
+    del log.store.data.logs[DECK][OPEN.version_of(DECK, de.DeckClosed, 2) - 1 :]
     found = await audited(log)
     assert (found.open_hands, found.unsettled, found.ok) == (1, 0, True)
 
@@ -202,6 +205,50 @@ async def test_a_log_that_lost_its_end_is_found(stream: str, commits: int):
     del rows[max(0, len(rows) - commits) :]
     found = await audited(log)
     assert any(f"{stream} ends at version {len(rows)}" in problem for problem in found.problems)
+
+
+@pytest.mark.parametrize(
+    "lost", [[LEDGER], [TABLE], [LEDGER, TABLE], [LEDGER, TABLE, VERDICTS], [VERDICTS], [LEDGER, VERDICTS]]
+)
+async def test_logs_that_are_gone_are_missed_by_those_that_are_left(lost: list[str]):
+    found = await audited(await CLOSED.log(drop=lost))
+    assert not found.ok
+    assert lost == [LEDGER] or any(stream in problem for problem in found.problems for stream in lost)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"account": "bea"}, "buy-in of 100.00 by bea was funded, 100.00 of ada was asked for"),
+        ({"amount": 700}, "buy-in of 7.00 by ada was funded, 100.00 of ada was asked for"),
+        ({"sitting_no": 77}, "sitting 77: buy-in of 100.00 by ada was funded, nothing was asked for"),
+    ],
+)
+async def test_a_buy_in_that_the_table_did_not_ask_for_is_found(changes: dict[str, Any], problem: str):
+    def other(event: Any) -> Any:
+        mine = isinstance(event, le.BuyInFunded) and event.account == "ada"
+        return msgspec.structs.replace(event, **changes) if mine else event
+
+    found = await audited(await OPEN.log({LEDGER: other}))
+    assert any(problem in told for told in found.problems)
+
+
+async def test_a_top_up_that_the_table_did_not_ask_for_is_found():
+    log = await OPEN.log()
+    await say(log, LEDGER, le.TopUpFunded(T, 1, 1, "ada", 500))
+    found = await audited(log)
+    assert f"table {T} sitting 1: top-up 1 of 5.00 by ada was funded, nothing was asked for" in found.problems
+
+
+async def test_a_ledger_copied_into_another_currency_is_found():
+    """Its chain is sound: nothing in it says which currency it was."""
+    log = await OPEN.log()
+    for commit in OPEN.streams[LEDGER]:
+        stream = keys.ledger_log("USD")
+        head = await log.head(stream)
+        await log.append(Append(stream, head.version, head.hash, commit.commit_id, commit.body))
+    found = await audited(log)
+    assert found.problems == [f"table {T} plays for EUR, but ledger USD has entries of it"]
 
 
 async def test_hands_that_nobody_settles_are_a_problem():
