@@ -6,6 +6,7 @@ no log speaks of. So where money depends on it the copy is only a pointer, and t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -18,6 +19,16 @@ from stud_wire.commits import decode_commit, decode_event, encoded_events
 logger = structlog.get_logger(__name__)
 
 NOT_IN_ITS_LOG = "NOT_IN_ITS_LOG"
+WHOLE = -1
+"""Index of an entry whose event is a commit's whole body, as verdict logs have it."""
+
+
+async def whole_commit(log: EventLog, entry: FeedEntry) -> FeedEntry | None:
+    """Return an entry with the whole commit that it names instead of its copy, None where there is no such commit."""
+    commits = await log.read(entry.stream, after=entry.version - 1, limit=1)
+    if not commits or (commits[0].version, commits[0].hash) != (entry.version, entry.head_hash):
+        return None
+    return replace(entry, event=commits[0].body, index=WHOLE)
 
 
 async def originals(log: EventLog, entry: FeedEntry) -> list[Any]:
@@ -26,16 +37,15 @@ async def originals(log: EventLog, entry: FeedEntry) -> list[Any]:
 
     Raises Poison where the log has no such commit, WireError, EventLogError.
     """
-    commits = await log.read(entry.stream, after=entry.version - 1, limit=1)
-    commit = commits[0] if commits else None
-    if commit is None or (commit.version, commit.hash) != (entry.version, entry.head_hash):
+    commit = await whole_commit(log, entry)
+    if commit is None:
         raise Poison(
             f"{NOT_IN_ITS_LOG}: {entry.stream} has no version {entry.version} with the hash that the entry names"
         )
-    if entry.event in encoded_events(commit.body):
+    if entry.event in encoded_events(commit.event):
         event = decode_event(entry.event)
         return [] if event is None else [event]
     logger.critical(
         "feed_differs_from_log", feed=entry.feed, entry=entry.entry_id, stream=entry.stream, version=entry.version
     )
-    return list(decode_commit(commit.body).events)
+    return list(decode_commit(commit.event).events)

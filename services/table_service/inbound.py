@@ -30,7 +30,7 @@ from stud_core.state import SETTLEMENT_BLOCKED
 from stud_eventlog import keys
 from stud_eventlog.log import EventLog
 from stud_eventlog.types import FeedEntry
-from stud_service.originals import originals
+from stud_service.originals import WHOLE, originals
 from stud_wire.commits import decode_commit, decode_event
 
 
@@ -43,14 +43,13 @@ class Inbound(msgspec.Struct, frozen=True):
 
 
 def read_entry(entry: FeedEntry) -> list[Inbound]:
-    """Decode a feed entry; raises WireError. Verdict logs carry whole commits, feeds single events."""
+    """Decode a feed entry; raises WireError. Verdict logs carry whole commits, feeds single events, unless the copy
+    could not be read (``stud_service.originals``).
+    """
     name = keys.parse_stream(entry.stream)
-    if name is not None and name.kind == "verdicts":
-        return [
-            Inbound(event.table, event, entry.version)
-            for event in decode_commit(entry.event).events
-            if not isinstance(event, ve.ResolutionProposed)
-        ]
+    if entry.index == WHOLE or (name is not None and name.kind == "verdicts"):
+        events = decode_commit(entry.event).events
+        return [Inbound(event.table, event, entry.version) for event in events if type(event) in _COMMANDS]
     event = decode_event(entry.event)
     if event is None:
         return []
