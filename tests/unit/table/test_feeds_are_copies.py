@@ -26,8 +26,8 @@ MONEY = (te.BuyInRequested, te.TopUpRequested, te.CashOutRequested, le.BuyInFund
 
 
 class Forger:
-    """Changes fields of every message about money on its way to table and wallet, or without any a bit of it; keeps what
-    the entry points to.
+    """Changes fields of every message about money on its way to table and wallet, or without any a bit of it. What the
+    entry points to stays.
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, system: MemorySystem, fields: tuple[str, ...]) -> None:
