@@ -79,7 +79,8 @@ def recorded_hands_are_rehearsed(system: Up) -> None:
     code, told = system.asked("rehearse", "hands.jsonl", "--endpoints")
     assert (code, told["hands"], told["matched"]) == (1, 3, 1)
     only, malformed = told["mismatched"]
-    assert (malformed["id"], malformed["why"][:11]) == ("hands.jsonl:3", "malformed: ")
+    assert (malformed["id"], malformed["why"][:11]) == ("half a hand", "malformed: ")
+    assert malformed["why"].endswith("(hands.jsonl:3)")
     assert only["id"] == REFUSED
     assert "legal: fold, call 4400, raise to 8800" in only["why"]
 
