@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import msgspec
 import pytest
 
 from stud.events.v1 import table_events_pb2
@@ -21,14 +22,15 @@ from stud_client import StudError
 from stud_core import events as ev
 from stud_core import verdict_events as ve
 from stud_core.evolve import evolve
+from stud_core.ledger import events as le
 from stud_core.state import Table as TableState
 from stud_eventlog import keys
-from stud_eventlog.types import Append, FeedItem
+from stud_eventlog.types import Append, DeadLetter, FeedItem
 from stud_service.keyring import KeyRing
 from stud_wire.commits import Meta, encode_commit, encode_event
 from tests.support.playing import BUY_IN, DEPOSIT, Table
 from tests.support.system import Live, shared, until
-from tests.support.system_redis import put_body
+from tests.support.system_redis import put_body, put_message
 
 pytestmark = shared("planted")
 
@@ -235,6 +237,47 @@ async def test_an_edited_byte_is_disputed_and_the_hand_voided(live: Live, log: s
         await resolve(table, VOID)
         await tampering.__aexit__(None, None, None)
         assert set((await go_on(table)).values()) == {0}
+
+
+async def test_messages_that_no_log_has_move_no_chip(live: Live):
+    """Put into the feeds of table and wallet by hand: for commits that say something else, and for none at all."""
+    async with await Table.begin(live, "forged") as table:
+        player, _ = await table.turn()
+        shard = keys.shard_of(table.id)
+        head = await live.head(table.id)
+        ledger_head = await live.log.head(keys.ledger_log("EUR"))
+        (real, *_) = await live.events(table.id, ev.BuyInRequested)
+        asked = msgspec.structs.replace(real, sitting_no=77, account=player.account)
+        paid = le.TopUpFunded(table.id, 1, 1, player.account, BUY_IN)
+        requests = (keys.table_feed(shard), keys.table_log(shard, table.id), asked)
+        answers = (keys.ledger_feed("EUR", shard), keys.ledger_log("EUR"), paid)
+        await put_message(live.stack.redis_url, *requests, head.version, head.hash)
+        await put_message(live.stack.redis_url, *answers, ledger_head.version, ledger_head.hash)
+        await table.play_hand(1)
+        await table.verified(1)
+        assert "feed_differs_from_log" in live.service_log("wallet")
+        assert "feed_differs_from_log" in live.service_log("table")
+        ledger = await read_ledger(live.log, "EUR")
+        assert ledger.balances[f"escrow:{table.id}:77"] == 0
+        assert ledger.balances[f"player:{player.account}"] == DEPOSIT - BUY_IN
+
+        await put_message(live.stack.redis_url, *requests, head.version + 1_000, head.hash)
+        await put_message(live.stack.redis_url, *answers, ledger_head.version, bytes(32))
+        parked = await until(lambda: letters(live, table, 2), "two parked messages")
+        assert {(letter.service, letter.reason.partition(":")[0]) for letter in parked} == {
+            ("table", "NOT_IN_ITS_LOG"),
+            ("wallet", "NOT_IN_ITS_LOG"),
+        }
+        for letter in parked:
+            await live.log.dead_discard(letter.service, shard, table.id, up_to=letter.number)
+        await table.play_hand(2)
+        await table.verified(2)
+        await table.end()
+
+
+async def letters(live: Live, table: Table, number: int) -> list[DeadLetter]:
+    found = [letter for letter in await live.log.dead_list() if letter.table_id == table.id]
+    return found if len(found) >= number else []
 
 
 async def test_a_table_whose_log_was_edited_is_refused_until_the_bytes_are_back(live: Live):

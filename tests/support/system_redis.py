@@ -14,6 +14,7 @@ from stud.events.v1 import commit_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud_eventlog import keys
 from stud_eventlog.entries import unpack_letter
+from stud_wire.commits import encode_event
 
 CARD = "stud.common.v1.Card"
 BOXES = {"sealed": 17, "box": 48}
@@ -82,6 +83,13 @@ async def put_body(url: str, stream: str, version: int, body: bytes) -> None:
     async with redis.asyncio.Redis.from_url(url) as client:
         evaluate: Any = client.eval
         await evaluate(_PUT_BODY, 1, stream, f"{version}-0", body)
+
+
+async def put_message(url: str, feed: str, stream: str, event: Any, version: int, head_hash: bytes) -> None:
+    """Puts an entry at the end of a feed that no commit has sent."""
+    fields: Any = {"s": stream, "v": version, "i": 0, "h": head_hash, "e": encode_event(event)}
+    async with redis.asyncio.Redis.from_url(url) as client:
+        await client.xadd(feed, fields)
 
 
 def message_in(value: Value) -> Message | None:
