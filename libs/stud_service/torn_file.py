@@ -2,8 +2,8 @@
 
 The server knows where its last whole write ends and cuts what follows; a copy of the file is made before. Nothing is
 lost by it that anybody was promised: an append is acknowledged only after its write is on the disk, so what is torn
-never was. Whether the disk kept its word shows in how much is cut, and not in the file: all logs are written to it in
-one order, so that each beginning of it is a history without a gap.
+never was. Whether the disk kept its word does not show here: all logs are written to one file in one order, so that
+each beginning of it is a history without a gap.
 """
 
 from __future__ import annotations
