@@ -25,6 +25,7 @@ from stud_cli.people import People
 from stud_cli.stack import Stack, StackError
 from stud_cli.verdicts import read_verdicts
 from stud_client import StudError
+from stud_eventlog.errors import EventLogError
 from stud_eventlog.redis_streams import RedisEventLog
 
 T = TypeVar("T")
@@ -53,7 +54,7 @@ def demo(
     plans = [TablePlan(name, hands, players, seed) for name in ([ruleset] if ruleset else RULESETS)]
     try:
         code = asyncio.run(_demo(directory, plans, json_output))
-    except (StackError, StudError) as error:
+    except (StackError, StudError, EventLogError) as error:
         could_not_run(str(error))
     except KeyboardInterrupt:
         notes.print(f"interrupted; what was played is kept in {directory}", soft_wrap=True)

@@ -11,18 +11,21 @@ import typer
 
 from stud_cli.offline import RUNNING
 from stud_cli.output import JsonFlag, console, could_not_run, last_line
-from stud_cli.stack import read_running
+from stud_cli.stack import is_garbled, read_running
 from stud_eventlog.errors import EventLogError
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_service.keyring import ensure_dev_keys
-from stud_service.tokens import ROLES, load_private_key, mint
+from stud_service.refusals import Refused
+from stud_service.tokens import ROLES, Verifier, load_private_key, load_public_key, mint
 
 
 def keys_dir() -> Path:
-    """Return the keys of the running system, else those of the environment."""
+    """Return the keys of the running system, else those of the environment. Raises ValueError when nobody can tell."""
     running = read_running(RUNNING)
     if running is not None:
         return Path(running.keys_dir)
+    if is_garbled(RUNNING):
+        raise ValueError(f"{RUNNING}: not what `stud up` writes; remove it, or start the system again")
     return Path(os.environ.get("STUD_KEYS_DIR", "var/keys"))
 
 
@@ -44,13 +47,32 @@ def token(
         could_not_run(f"unknown role {', '.join(unknown)}: want {', '.join(sorted(ROLES))}")
     if not subject.strip():
         could_not_run("the token would speak for nobody: want an account or operator, e.g. alice")
-    directory = keys_dir()
-    ensure_dev_keys(directory)
-    made = mint(subject, roles, ttl_s, load_private_key(directory))
+    made = _made(subject, sorted(set(roles)), ttl_s)
     if json_output:
         last_line({"sub": subject, "roles": roles, "token": made})
     else:
         console.print(made, soft_wrap=True)
+
+
+def _made(subject: str, roles: list[str], ttl_s: int) -> str:
+    """Return a token that services take: it is looked at as they do before anybody gets it."""
+    try:
+        directory = keys_dir()
+        _ensure_keys(directory)
+        made = mint(subject, roles, ttl_s, load_private_key(directory))
+        Verifier(load_public_key(directory)).caller_of(made)
+    except ValueError as error:
+        could_not_run(str(error))
+    except Refused as why:
+        could_not_run(f"no service would take such a token: {why.text}")
+    return made
+
+
+def _ensure_keys(directory: Path) -> None:
+    try:
+        ensure_dev_keys(directory)
+    except OSError as error:
+        could_not_run(f"{directory} cannot hold keys ({error.strerror}): name a directory with STUD_KEYS_DIR")
 
 
 def init(

@@ -8,6 +8,7 @@ from stud_cli.adjudicate import adjudicate
 from stud_cli.audit import audit
 from stud_cli.dead import app as dead_app
 from stud_cli.demo import demo
+from stud_cli.faults import CarefulGroup
 from stud_cli.keyscmd import init, token
 from stud_cli.rehearse import rehearse
 from stud_cli.replay import replay
@@ -17,6 +18,7 @@ from stud_cli.upcmd import up
 from stud_cli.verify import verify
 
 app = typer.Typer(
+    cls=CarefulGroup,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_show_locals=False,

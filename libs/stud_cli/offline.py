@@ -1,23 +1,25 @@
 """The log for commands that only read it.
 
 In this order: ``--data DIR`` starts the embedded server on that directory; else ``STUD_REDIS_URL``; else
-``var/stud.json`` of a running ``stud up``.
+``var/stud.json`` of a running ``stud up``. A log that is not there is not made, and one that lost everything is not
+read as an empty one.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
 
-from stud_cli.stack import read_running
-from stud_eventlog.errors import EventLogError
+from stud_cli.stack import read_running, with_way_out
+from stud_eventlog.errors import EventLogError, UnusableUrl
 from stud_eventlog.log import EventLog
 from stud_eventlog.redis_streams import RedisEventLog
-from stud_service.embedded import EmbeddedServer
+from stud_service.embedded import EmbeddedServer, EmbeddedServerError, holds_log
 
 RUNNING = Path("var/stud.json")
 
@@ -41,9 +43,13 @@ async def open_log(data: Path | None) -> AsyncIterator[Opened]:
         url, keys_dir = await _find(data, stack)
         try:
             log = await RedisEventLog.connect(url, allow_volatile=True)
+            stack.push_async_callback(log.close)
+            await log.require_initialised()
+        except UnusableUrl as error:
+            raise NoLog(str(error)) from error
         except EventLogError as error:
-            raise NoLog(f"the log at {url} cannot be read: {error}") from error
-        stack.push_async_callback(log.close)
+            place = f"at {_without_password(url)}" if data is None else f"in {data}"
+            raise NoLog(f"the log {place} cannot be read: {error}") from error
         yield Opened(log, keys_dir if keys_dir is not None and keys_dir.is_dir() else None, url)
 
 
@@ -60,12 +66,21 @@ async def _find(data: Path | None, stack: contextlib.AsyncExitStack) -> tuple[st
 
 
 async def _start_on(data: Path, stack: contextlib.AsyncExitStack) -> str:
-    if not (data / "redis").is_dir():
-        raise NoLog(f"{data} holds no log: want a directory as `stud up --data` or `stud demo` leaves it")
     running = read_running(data / "stud.json")
     if running is not None:
         return running.redis_url
+    if not holds_log(data / "redis"):
+        raise NoLog(f"there is no log in {data}: want a directory as `stud up --data` or `stud demo` leaves it")
     server = EmbeddedServer(data / "redis", environ={"PATH": os.environ.get("PATH", "")})
-    await server.start()
+    try:
+        await server.start()
+    except EmbeddedServerError as error:
+        raise NoLog(f"the log in {data} cannot be opened: {with_way_out(error, data)}") from error
+    except OSError as error:
+        raise NoLog(f"the log in {data} cannot be opened: {error.strerror} ({error.filename})") from error
     stack.push_async_callback(server.stop)
     return server.url
+
+
+def _without_password(url: str) -> str:
+    return re.sub(r"//[^/]*@", "//", url)

@@ -20,8 +20,16 @@ from rich.text import Text
 
 FINE, FOUND, COULD_NOT_RUN, INTERRUPTED = 0, 1, 2, 130
 
-console = Console(stderr=False, highlight=False)
-notes = Console(stderr=True, highlight=False)
+
+class _Console(Console):
+    """rich ends the process with 1, "found something", when nobody reads on."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+console = _Console(stderr=False, highlight=False)
+notes = _Console(stderr=True, highlight=False)
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object on the last line, for scripts.")]
 DataDir = Annotated[

@@ -63,6 +63,13 @@ def rehearse(
     raise typer.Exit(report.exit_code)
 
 
+def _running_people() -> People:
+    try:
+        return People(dataclasses.asdict(load_endpoints()), keys_dir())
+    except ValueError as error:
+        could_not_run(f"no running system can be asked ({error}): start one with `stud up --allow-stacked-decks`")
+
+
 def _sources(files: list[Path], directory: Path) -> list[tuple[Path, str]]:
     """Where to read, and what to call it: standard input is written down first, since nothing may block later."""
     sources: list[tuple[Path, str]] = []
@@ -88,7 +95,7 @@ class _Run:
         """Use the running system, or one of its own in ``directory``."""
         async with AsyncExitStack() as stack:
             if directory is None:
-                people = People(dataclasses.asdict(load_endpoints()), keys_dir())
+                people = _running_people()
             else:
                 system = await stack.enter_async_context(Stack(directory, allow_stacked_decks=True))
                 people = People(system.endpoints, system.keys_dir)

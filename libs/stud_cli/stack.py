@@ -14,15 +14,17 @@ import socket
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Self
+from urllib.parse import urlsplit
 
 import msgspec
 
 from stud_eventlog.errors import EventLogError
 from stud_eventlog.redis_streams import RedisEventLog
-from stud_service.embedded import EmbeddedServer, EmbeddedServerError, free_port
+from stud_service.embedded import AOF_DIR, EmbeddedServer, EmbeddedServerError, TornFileError, free_port, holds_log
 from stud_service.healthcheck import check
-from stud_service.keyring import ensure_dev_keys
+from stud_service.keyring import KeyringError, ensure_dev_keys
+from stud_service.torn_file import cut_torn_tail
 
 SERVICES = ("wallet", "dealer", "rules", "table")
 """Start order: who answers questions comes before who asks them."""
@@ -42,15 +44,19 @@ class StackError(RuntimeError):
     """The system could not be started; the text says which part and what would help."""
 
 
+Pid = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
+"""Anything else would be asked about in vain, or be a whole group of processes."""
+
+
 class RunningStack(msgspec.Struct):
-    """What ``var/stud.json`` says: where everything listens."""
+    """What ``var/stud.json`` says: where everything listens, and which processes it is."""
 
     redis_url: str
     endpoints: dict[str, str]
     data_dir: str
     keys_dir: str
-    pid: int
-    pids: dict[str, int]
+    pid: Pid
+    pids: dict[str, Pid]
 
 
 Report = Callable[[str], None]
@@ -65,6 +71,7 @@ class Stack:
         *,
         first_port: int = 0,
         allow_stacked_decks: bool = False,
+        cut_torn_tail: bool = False,
         environ: Mapping[str, str] | None = None,
         report: Report = lambda _: None,
     ) -> None:
@@ -78,6 +85,7 @@ class Stack:
         self.processes: dict[str, asyncio.subprocess.Process] = {}
         self._first_port = first_port
         self._allow_stacked = allow_stacked_decks
+        self._may_cut = cut_torn_tail
         self._environ = dict(environ or {})
         self._stopping = False
 
@@ -111,13 +119,15 @@ class Stack:
             raise StackError(
                 f"{self.data_dir} cannot be used as a data directory ({error.strerror}): name another one"
             ) from error
+        except KeyringError as error:
+            raise StackError(str(error)) from error
         self._check_ports()
         try:
-            await self.server.start()
+            await self._start_server()
             self.report(f"log      {self.redis_url}")
             await self._initialise()
         except (EmbeddedServerError, EventLogError) as error:
-            raise StackError(f"the log's server: {error}") from error
+            raise StackError(f"the log's server: {with_way_out(error, self.data_dir)}") from error
         for name in SERVICES:
             await self.start_service(name)
             self.report(f"{name:<8} {self.endpoints[name]}")
@@ -136,6 +146,24 @@ class Stack:
                     raise StackError(
                         f"port {number} for {who} is in use: choose another row of five with --port"
                     ) from None
+
+    async def _start_server(self) -> None:
+        folder = self.server.data_dir
+        if (self.data_dir / INITIALISED).exists() and not self.server.is_external and not holds_log(folder):
+            raise StackError(f"the log of {self.data_dir} is gone: put {folder / AOF_DIR} back from a copy")
+        try:
+            await self.server.start()
+            if self._may_cut:
+                self.report("cut      nothing: the log's file ends with a whole write")
+        except TornFileError as torn:
+            if not self._may_cut:
+                raise
+            cut = await cut_torn_tail(torn, folder)
+            self.report(
+                f"cut      {cut.size} bytes of a write that never ended off {cut.file}; the file as it was is kept as "
+                f"{cut.copy}"
+            )
+            await self.server.start()
 
     async def _initialise(self) -> None:
         """Write the log's marker once in the life of this directory: a log that lost it is not started over."""
@@ -238,7 +266,19 @@ class Stack:
     def running(self) -> RunningStack:
         """Return what ``var/stud.json`` should say."""
         pids = {name: process.pid for name, process in self.processes.items()}
+        if self.server.pid is not None:
+            pids[PORTS[0]] = self.server.pid
         return RunningStack(self.redis_url, self.endpoints, str(self.data_dir), str(self.keys_dir), os.getpid(), pids)
+
+
+def with_way_out(error: Exception, data_dir: Path) -> str:
+    """Return an error's text; where there is a way out of it, with the command that takes it."""
+    if not isinstance(error, TornFileError):
+        return str(error)
+    return (
+        f"{error}: `stud up --data {data_dir} --cut-torn-tail` keeps a copy of it and cuts that write, which was "
+        "never acknowledged"
+    )
 
 
 def write_running(path: Path, running: RunningStack) -> None:
@@ -253,12 +293,19 @@ def read_running(path: Path) -> RunningStack | None:
     return running if running is not None and _alive(running.pid) else None
 
 
+def is_garbled(path: Path) -> bool:
+    """Whether there is something here that no ``stud up`` wrote."""
+    return path.exists() and _read(path) is None
+
+
 def orphans(path: Path) -> dict[str, int]:
-    """Return the services that outlived the ``stud up`` that started them, by name: it was killed and stopped none."""
+    """Return what outlived the ``stud up`` that started it, by name: it was killed and stopped nothing."""
     running = _read(path)
     if running is None or _alive(running.pid):
         return {}
-    return {name: pid for name, pid in running.pids.items() if _runs(pid, f"{name}_service")}
+    server = f"-server {urlsplit(running.redis_url).netloc}"
+    marks = {name: server if name == PORTS[0] else f"{name}_service" for name in running.pids}
+    return {name: pid for name, pid in running.pids.items() if _runs(pid, marks[name])}
 
 
 def _read(path: Path) -> RunningStack | None:
@@ -268,10 +315,13 @@ def _read(path: Path) -> RunningStack | None:
         return None
 
 
-def _runs(pid: int, module: str) -> bool:
-    """Whether a process is the one meant, and not another one that got its number."""
+def _runs(pid: int, mark: str) -> bool:
+    """Whether a process is the one meant, and not another one that got its number: its command line says so.
+
+    A service is named there by its module, the server by where it listens.
+    """
     try:
-        return module.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return mark.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
 

@@ -21,6 +21,13 @@ def up(
     allow_stacked_decks: Annotated[
         bool, typer.Option(help="Let operators stack decks at XTS tables (rehearsals).")
     ] = False,
+    cut_torn_tail: Annotated[
+        bool,
+        typer.Option(
+            "--cut-torn-tail",
+            help="Cut a write that a power failure tore off the end of the log's file; a copy is kept.",
+        ),
+    ] = False,
     port: Annotated[
         int,
         typer.Option(help="First of five ports in a row: server, table, dealer, rules, wallet.", min=1024, max=65531),
@@ -39,7 +46,7 @@ def up(
         if left:
             names = ", ".join(f"{name} {pid}" for name, pid in left.items())
             could_not_run(
-                f"an earlier `stud up` was killed and its services run on ({names}): "
+                f"an earlier `stud up` was killed and what it started runs on ({names}): "
                 f"end them with `kill {' '.join(map(str, left.values()))}`"
             )
     out = notes if json_output else console
@@ -47,7 +54,8 @@ def up(
         data,
         first_port=port,
         allow_stacked_decks=allow_stacked_decks,
-        report=lambda text: out.print(text, markup=False),
+        cut_torn_tail=cut_torn_tail,
+        report=lambda text: out.print(text, markup=False, soft_wrap=True),
     )
     try:
         asyncio.run(_up(stack, json_output))
@@ -75,8 +83,10 @@ async def _up(stack: Stack, json_output: bool) -> None:
         watcher.cancel()
         await asyncio.gather(watcher, return_exceptions=True)
     finally:
-        if stack.server.running:
-            stack.report("stopping")
-        await stack.stop()
-        for path in written:
-            path.unlink(missing_ok=True)
+        try:
+            if stack.server.running:
+                stack.report("stopping")
+        finally:  # even where nobody reads any more what is reported
+            await stack.stop()
+            for path in written:
+                path.unlink(missing_ok=True)

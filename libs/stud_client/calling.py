@@ -6,15 +6,19 @@ A stub makes its methods from whatever channel it is given; it is given a `Calli
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import random
 import uuid
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import grpc
-import stamina
 from google.protobuf.message import Message
 
 from stud_client.errors import StudError, from_rpc
+
+logger = logging.getLogger(__name__)
 
 CHANNEL_OPTIONS = [
     # Reconnects within a second of the service being back; by default the pauses grow to two minutes.
@@ -82,18 +86,7 @@ class CallingChannel:
 
             if not (has_id or reads):
                 return await once()
-            retrying = stamina.retry_context(
-                on=_is_passing,
-                attempts=ATTEMPTS,
-                timeout=limit_s,
-                wait_initial=FIRST_PAUSE_S,
-                wait_max=LONGEST_PAUSE_S,
-                wait_jitter=JITTER_S,
-            )
-            async for attempt in retrying:
-                with attempt:
-                    return await once()
-            raise AssertionError("the last attempt returns or raises")
+            return await _patiently(once, limit_s, method)
 
         return unary
 
@@ -113,6 +106,26 @@ class CallingChannel:
         return (("authorization", f"Bearer {self._token()}"), *(more or ()))
 
 
+async def _patiently(once: Callable[[], Awaitable[Any]], limit_s: float, method: str) -> Any:
+    """Tries a few times what may pass, with growing pauses, as long as the call may take; the last answer stands.
+
+    By hand: a library of retries would tell about each in a way that is set for the whole process, which is not ours.
+    """
+    clock = asyncio.get_running_loop().time
+    until = clock() + limit_s
+    for number in range(1, ATTEMPTS):
+        try:
+            return await once()
+        except StudError as error:
+            longest_s = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** (number - 1) + JITTER_S)
+            pause_s = longest_s - JITTER_S * random.random()  # noqa: S311  (jitter, no secret)
+            if not error.passing or clock() + pause_s >= until:
+                raise
+            logger.debug("%s: %s, trying again in %.2f s", method, error.reason, pause_s)
+        await asyncio.sleep(pause_s)
+    return await once()
+
+
 def _with_request_id(request: Message) -> tuple[Message, bool]:
     """Returns the request, with a new id if it lacks one, and whether it can have one. The caller's stays as it is."""
     if "request_id" not in request.DESCRIPTOR.fields_by_name:
@@ -123,7 +136,3 @@ def _with_request_id(request: Message) -> tuple[Message, bool]:
     copy.CopyFrom(request)
     setattr(copy, "request_id", new_request_id())  # noqa: B010
     return copy, True
-
-
-def _is_passing(error: Exception) -> bool:
-    return isinstance(error, StudError) and error.passing

@@ -41,5 +41,5 @@ def _of_running(path: Path) -> dict[str, str]:
         return {name: str(told[name]) for name in NAMES if name in told}
     except FileNotFoundError:
         return {}
-    except (ValueError, KeyError, TypeError) as why:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as why:
         raise ValueError(f"{path}: not what `stud up` writes ({type(why).__name__})") from None

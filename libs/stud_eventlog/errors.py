@@ -6,6 +6,7 @@ EventLogError
 ├── LogBehind         the log lacks commits it had acknowledged to this process
 ├── ChainBroken       a stored commit does not follow from the one before it
 ├── NotInitialised    the mark of an initialised log is missing
+├── UnusableUrl       the address of the server cannot be one
 └── UnsafeServer      the server's settings may lose acknowledged commits
 """
 
@@ -69,6 +70,16 @@ class NotInitialised(EventLogError):
         super().__init__(
             "the log has no mark of initialisation (stud:initialised): either it is new and must be initialised once, "
             "explicitly, or it lost its data and must be restored"
+        )
+
+
+class UnusableUrl(EventLogError, ValueError):
+    """The address that was given cannot be one. The text does not quote it: it may hold a password."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the address of the log cannot be used: want redis://[user:password@]host:port[/db], rediss:// or unix://, "
+            "for instance redis://127.0.0.1:7100/0"
         )
 
 

@@ -35,6 +35,7 @@ from stud_eventlog.types import (
     LogUnavailable,
     StoredCommit,
     UnsafeServer,
+    UnusableUrl,
     VersionConflict,
 )
 from stud_eventlog.wire import Command, Lost, Refusal, call, pack, text_map
@@ -71,7 +72,7 @@ class RedisWire:
         # First come, first served, which the pool is not; and who waits in vain learns that we are busy, not that the
         # server is lost.
         self._turns = asyncio.Semaphore(connections)
-        self._pool = BlockingConnectionPool.from_url(
+        self._pool = _pool(
             url,
             max_connections=connections,
             timeout=POOL_WAIT_S,
@@ -159,6 +160,16 @@ class RedisWire:
         await self._pool.aclose()
 
 
+def _pool(url: str, **settings: Any) -> BlockingConnectionPool:
+    """Raises UnusableUrl. A connection is made, not opened: only it looks at what follows a question mark."""
+    try:
+        pool = BlockingConnectionPool.from_url(url, **settings)
+        pool.connection_class(**pool.connection_kwargs)
+    except (ValueError, TypeError):
+        raise UnusableUrl from None
+    return pool
+
+
 class RedisEventLog:
     """See `log.EventLog`. Make one with `RedisEventLog.connect(url)`; close it in the loop that made it."""
 
@@ -200,7 +211,7 @@ class RedisEventLog:
         on_cursor_ahead: OnCursorAhead | None = None,
     ) -> RedisEventLog:
         """Connects and checks the server: LogUnavailable when it does not answer, UnsafeServer when it may lose
-        commits.
+        commits, UnusableUrl when `url` is none.
 
         `url` is redis://[user:password@]host:port[/db], rediss:// or unix://.
         """

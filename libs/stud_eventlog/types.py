@@ -16,6 +16,7 @@ from stud_eventlog.errors import (
     LogUnavailable,
     NotInitialised,
     UnsafeServer,
+    UnusableUrl,
     VersionConflict,
 )
 
@@ -38,6 +39,7 @@ __all__ = [
     "NotInitialised",
     "StoredCommit",
     "UnsafeServer",
+    "UnusableUrl",
     "VersionConflict",
     "head_hash",
 ]

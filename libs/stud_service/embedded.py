@@ -41,8 +41,27 @@ SAFE_SETTINGS = {
 }
 
 
+AOF_DIR = "appendonlydir"
+AOF_MANIFEST = "appendonly.aof.manifest"
+_TORN = re.compile(r"Unexpected end of file reading the append only file (\S+)\. You can")
+_DAMAGED = re.compile(r"Bad file format reading the append only file (\S+): make a backup")
+
+
 class EmbeddedServerError(RuntimeError):
     """The server cannot be found or started. The message says what to do."""
+
+
+class TornFileError(EmbeddedServerError):
+    """The append-only file ends in the middle of a write; `torn_file` is the way out."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        super().__init__(f"{file} ends in the middle of a write, as after a power failure")
+
+
+def holds_log(data_dir: Path) -> bool:
+    """Whether a server has kept a log here. One that is started where there is none begins an empty one."""
+    return (data_dir / AOF_DIR / AOF_MANIFEST).is_file()
 
 
 def find_server(path: str | None = None) -> Path:
@@ -190,9 +209,11 @@ class EmbeddedServer:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
+                pid = self._pid_in_file()
+                stop = f"end it with `kill {pid}`" if pid else "stop that one"
                 raise EmbeddedServerError(
-                    f"{self.data_dir} is in use by another server (process {self._pid_in_file()}): "
-                    "stop that one, or use another data directory"
+                    f"{self.data_dir} is in use by another server (process {pid or 'unknown'}): "
+                    f"{stop}, or use another data directory"
                 ) from None
             # The server inherits the lock and holds it as long as it lives, however it dies and whoever started it.
             self._process = subprocess.Popen(
@@ -206,7 +227,7 @@ class EmbeddedServer:
         self.pid = self._process.pid
 
     def _pid_in_file(self) -> str:
-        return self.pid_path.read_text().strip() if self.pid_path.exists() else "unknown"
+        return self.pid_path.read_text().strip() if self.pid_path.exists() else ""
 
     async def _wait_until_ready(self, timeout_s: float) -> None:
         loop = asyncio.get_running_loop()
@@ -214,15 +235,24 @@ class EmbeddedServer:
         process = self._process
         while process is not None:
             if process.poll() is not None:
-                raise EmbeddedServerError(
-                    f"the server stopped with code {process.returncode} while starting. Its last words:\n"
-                    f"{self._log_tail()}"
-                )
+                raise self._stopped(process.returncode)
             if await self._is_ready():
                 return
             if loop.time() > deadline:
                 raise EmbeddedServerError(f"the server is not ready after {timeout_s:.0f} s, see {self.log_path}")
             await asyncio.sleep(0.01)
+
+    def _stopped(self, code: int | None) -> EmbeddedServerError:
+        """The server's own advice for its file names a program that the wheel does not bring."""
+        said = self._log_since_start()
+        if torn := _TORN.search(said):
+            return TornFileError(self.data_dir / AOF_DIR / torn[1])
+        if damaged := _DAMAGED.search(said):
+            file = self.data_dir / AOF_DIR / damaged[1]
+            return EmbeddedServerError(f"{file} is damaged: put it back from a copy")
+        return EmbeddedServerError(
+            f"the server stopped with code {code} while starting. Its last words:\n{self._log_tail()}"
+        )
 
     async def _is_ready(self) -> bool:
         # Its own log is asked first: on a port that was taken PING would be answered by somebody else's server, and

@@ -19,8 +19,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Self
 
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
 from stud_core.secret import Secret
 
@@ -92,7 +94,8 @@ def ensure_dev_keys(keys_dir: Path) -> None:
     """Make what is missing of the three keys and the JWT pair, for development; files of mode 0600 in a 0700 folder.
 
     Safe to call from several processes at once. An existing key is never replaced; a private JWT key is not made
-    where only a public one was given, since that one belongs to an issuer elsewhere.
+    where only a public one was given, since that one belongs to an issuer elsewhere. Raises OSError where nothing can
+    be written, KeyringError when the private JWT key is none.
     """
     keys_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     for name, folder in FOLDERS.items():
@@ -122,7 +125,7 @@ def _ensure_jwt_pair(private: Path, public: Path) -> None:
     if public.exists():
         return
     if private.exists():
-        key = serialization.load_pem_private_key(private.read_bytes(), password=None)
+        key = _read_private(private)
     else:
         key = Ed25519PrivateKey.generate()
         plain = serialization.NoEncryption()
@@ -131,6 +134,13 @@ def _ensure_jwt_pair(private: Path, public: Path) -> None:
         public,
         key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo),
     )
+
+
+def _read_private(path: Path) -> PrivateKeyTypes:
+    try:
+        return serialization.load_pem_private_key(path.read_bytes(), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as why:
+        raise KeyringError(f"{path}: cannot be read as a private key ({type(why).__name__})") from None
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -21,7 +21,7 @@ import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from stud_eventlog.errors import EventLogError, LogUnavailable, NotInitialised, UnsafeServer
+from stud_eventlog.errors import EventLogError, LogUnavailable, NotInitialised, UnsafeServer, UnusableUrl
 from stud_eventlog.log import EventLog
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import Head
@@ -169,8 +169,8 @@ class Process:
             )
         except UnsafeServer as why:
             raise CannotStart(f"{why}. Change its settings, or accept it with STUD_ALLOW_VOLATILE=1") from None
-        except ValueError as why:  # its text may quote the password
-            raise CannotStart(f"STUD_REDIS_URL: {type(why).__name__}, want redis://host:port/0") from None
+        except UnusableUrl as why:
+            raise CannotStart(f"STUD_REDIS_URL: {why}") from None
         try:
             await log.require_initialised()
         except EventLogError as why:

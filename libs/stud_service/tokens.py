@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import jwt
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
@@ -43,7 +44,7 @@ def load_private_key(keys_dir: Path) -> PrivateKey:
     path = _find(keys_dir, PRIVATE_KEY)
     try:
         key = serialization.load_pem_private_key(path.read_bytes(), password=None)
-    except (OSError, ValueError, TypeError) as why:
+    except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as why:
         raise KeyFileError(f"{path}: cannot be read as a private key ({type(why).__name__})") from None
     if not isinstance(key, PrivateKey):
         raise KeyFileError(f"{path}: want an Ed25519 or RSA key")
@@ -55,7 +56,7 @@ def load_public_key(keys_dir: Path) -> PublicKey:
     path = _find(keys_dir, PUBLIC_KEY)
     try:
         key = serialization.load_pem_public_key(path.read_bytes())
-    except (OSError, ValueError, TypeError) as why:
+    except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as why:
         raise KeyFileError(f"{path}: cannot be read as a public key ({type(why).__name__})") from None
     if not isinstance(key, PublicKey):
         raise KeyFileError(f"{path}: want an Ed25519 or RSA key")

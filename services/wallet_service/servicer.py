@@ -136,8 +136,12 @@ class WalletServicer(rpc.WalletServiceServicer):
 
     async def ListTransfers(self, request: pb.ListTransfersRequest, context: Context) -> pb.ListTransfersResponse:
         account = self._own_or(request.account, "auditor", "operator", "cashier")
-        if not 0 <= request.limit <= 1000 or request.after_version < 0:
-            raise Refused("INVALID_FIELD", "want a limit of 1 to 1000 and after_version of 0 or more", field="limit")
+        if not 0 <= request.limit <= 1000:
+            text = f"limit {request.limit}: want 1 to 1000, or 0 for the usual 100"
+            raise Refused("INVALID_FIELD", text, field="limit", min="0", max="1000")
+        if request.after_version < 0:
+            text = f"after_version {request.after_version}: want 0 or more"
+            raise Refused("INVALID_FIELD", text, field="after_version", min="0")
         book = self._book(request.currency)
         limit = request.limit or 100
 

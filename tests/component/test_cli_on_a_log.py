@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -91,6 +92,80 @@ def flip_a_byte(url: str, stream: str, version: int) -> None:
             await command(url, "XADD", stream, entry_id, *(word for pair in fields.items() for word in pair))
 
     asyncio.run(work())
+
+
+# ------------------------------------------------------------------- no log, or not one that can be read
+
+READING = [
+    *(["audit"], ["verify"], ["verify", T], ["replay", T], ["dead", "list"]),
+    *(["dead", "retry", "wallet", T], ["dead", "discard", "wallet", T]),
+]
+
+
+def refused(*words: str) -> str:
+    """What a command says that could not run: one line, the same with --json and without, and no object."""
+    ended = run(*words, "--json")
+    assert (ended.exit_code, ended.stdout) == (2, ""), words
+    (line,) = ended.stderr.splitlines()
+    for_people = run(*words)
+    assert (for_people.exit_code, for_people.stderr) == (2, ended.stderr)
+    return line
+
+
+def everything(folder: Path) -> dict[Path, tuple[int, int]]:
+    return {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("words", READING)
+@pytest.mark.parametrize(
+    "there", ["", "redis", "redis/appendonlydir", "redis/appendonlydir/appendonly.aof.1.incr.aof/"]
+)
+def test_where_there_is_no_log_none_is_begun(words: list[str], there: str, tmp_path: Path):
+    (tmp_path / there).mkdir(parents=True, exist_ok=True)
+    before = everything(tmp_path)
+    assert f"there is no log in {tmp_path}" in refused(*words, "--data", str(tmp_path))
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize("words", READING)
+def test_a_log_that_lost_everything_is_not_read_as_an_empty_one(words: list[str], url: str):
+    asyncio.run(command(url, "FLUSHALL"))
+    assert "has no mark of initialisation" in refused(*words)
+
+
+def test_a_log_that_lost_its_mark_alone_is_not_read_either(url: str):
+    asyncio.run(command(url, "DEL", keys.INITIALISED))
+    assert all("has no mark of initialisation" in refused(*words) for words in READING)
+
+
+@pytest.fixture
+def copied(data: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(data, tmp_path / "copied")
+
+
+@pytest.mark.parametrize("words", READING)
+def test_a_stopped_system_that_lost_everything_is_not_read(words: list[str], copied: Path):
+    with running_server(copied / "redis") as server:
+        asyncio.run(command(server.url, "FLUSHALL"))
+    assert "has no mark of initialisation" in refused(*words, "--data", str(copied))
+
+
+@pytest.mark.parametrize("words", READING)
+def test_a_log_that_the_server_refuses_is_told_with_the_way_out(words: list[str], copied: Path):
+    (file,) = (copied / "redis" / "appendonlydir").glob("*.incr.aof")
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-5])
+    assert f"`stud up --data {copied} --cut-torn-tail`" in refused(*words, "--data", str(copied))
+    file.write_bytes(b"no log" + whole)
+    assert f"{file} is damaged: put it back from a copy" in refused(*words, "--data", str(copied))
+    file.unlink()
+    assert run(*words, "--data", str(copied), "--json").exit_code == 2
+
+
+@pytest.mark.parametrize("words", READING)
+def test_a_log_whose_server_still_runs_is_told_with_its_process(words: list[str], copied: Path):
+    with running_server(copied / "redis") as server:
+        assert f"end it with `kill {server.pid}`" in refused(*words, "--data", str(copied))
 
 
 # ------------------------------------------------------------------- verify

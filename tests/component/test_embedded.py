@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 from stud_service import embedded
-from stud_service.embedded import EmbeddedServer, EmbeddedServerError, find_server, free_port, ping
+from stud_service.embedded import (
+    EmbeddedServer,
+    EmbeddedServerError,
+    TornFileError,
+    find_server,
+    free_port,
+    holds_log,
+    ping,
+)
 from tests.support.valkey import ENVIRON, command
 
 
@@ -33,6 +41,13 @@ async def test_it_starts_answers_and_stops(tmp_path: Path):
     await server.stop()
     await server.kill()  # nothing left to do
     assert server.pid is None
+
+
+async def test_a_directory_holds_a_log_once_a_server_has_run_there(tmp_path: Path):
+    assert not holds_log(tmp_path)
+    async with EmbeddedServer(tmp_path, environ=ENVIRON):
+        pass
+    assert holds_log(tmp_path)
 
 
 async def test_it_keeps_what_it_acknowledged_and_its_port_over_death(tmp_path: Path):
@@ -100,8 +115,23 @@ async def test_a_truncated_file_is_refused_and_not_silently_shortened(tmp_path: 
     await server.stop()
     (file,) = (server.data_dir / "appendonlydir").glob("*.incr.aof")
     file.write_bytes(file.read_bytes()[:-3])
-    with pytest.raises(EmbeddedServerError, match="Unexpected end of file"):
+    with pytest.raises(TornFileError, match="ends in the middle of a write") as caught:
         await server.start()
+    assert caught.value.file == file
+    assert not server.running
+
+
+async def test_a_damaged_file_is_to_be_put_back_and_not_cut(tmp_path: Path):
+    """The server's own advice is a program that cuts everything behind the damage."""
+    server = EmbeddedServer(tmp_path / "data", environ=ENVIRON)
+    await server.start()
+    await command(server.url, "SET", "key", "value")
+    await server.stop()
+    (file,) = (server.data_dir / "appendonlydir").glob("*.incr.aof")
+    file.write_bytes(b"+" + file.read_bytes()[1:])
+    with pytest.raises(EmbeddedServerError, match=r"incr\.aof is damaged: put it back from a copy") as caught:
+        await server.start()
+    assert not isinstance(caught.value, TornFileError)
 
 
 async def test_a_server_that_is_never_ready_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

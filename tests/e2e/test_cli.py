@@ -54,7 +54,7 @@ def it_says_where_it_listens(system: Up) -> None:
         "redis_url": f"redis://127.0.0.1:{ports['redis']}/0",
     }
     assert system.running["endpoints"] == told["endpoints"]
-    assert set(system.running["pids"]) == set(SERVICES)
+    assert set(system.running["pids"]) == {*SERVICES, PORTS[0]}
 
 
 def a_second_one_is_refused(system: Up) -> None:

@@ -85,7 +85,7 @@ def test_without_a_log_it_says_how_to_name_one(words: list[str]):
 def test_a_directory_without_a_log_is_none(tmp_path: Path):
     ended = run("audit", "--data", str(tmp_path))
     assert ended.exit_code == 2
-    assert "holds no log" in " ".join(ended.stderr.split())
+    assert "there is no log in" in " ".join(ended.stderr.split())
 
 
 @pytest.mark.parametrize("words", [["verify"], ["audit"], ["dead", "list"], ["replay", "t-1"]])
@@ -99,10 +99,61 @@ def test_a_server_that_is_not_there_cannot_be_initialised():
     assert run("init", "--redis-url", "redis://127.0.0.1:1/0").exit_code == 2
 
 
+def test_the_password_of_a_log_is_not_told():
+    ended = run("audit", env={"STUD_REDIS_URL": "redis://operator:secret@127.0.0.1:1/0"})
+    assert "redis://127.0.0.1:1/0 cannot be read" in " ".join(ended.stderr.split())
+    assert "secret" not in ended.output
+
+
+NO_URLS = ["notaurl", "http://somewhere", "redis://h:port", "redis://h:99999", "redis://[::1", "redis://h?what=1"]
+URL_COMMANDS = [
+    *(["audit"], ["verify"], ["replay", "t-1"], ["dead", "list"], ["dead", "retry", "wallet", "t-1"]),
+    *(["dead", "discard", "wallet", "t-1"], ["up"], ["init"]),
+]
+
+
+@pytest.mark.parametrize("words", URL_COMMANDS)
+def test_what_is_no_address_of_a_log_is_told_with_one_that_is(words: list[str]):
+    for url in NO_URLS:
+        ended = run(*words, "--json", env={"STUD_REDIS_URL": url})
+        assert (ended.exit_code, ended.stdout) == (2, ""), url
+        assert "want redis://[user:password@]host:port" in " ".join(ended.stderr.split())
+        assert "Traceback" not in ended.stderr
+
+
 def test_a_name_that_no_table_can_have():
     ended = run("dead", "discard", "wallet", "Not A Table")
     assert ended.exit_code == 2
     assert "table id" in ended.stderr
+
+
+ASKING = [["tables"], ["rules", "--table", "t-1"], ["rehearse", "--endpoints", "hands.jsonl"]]
+
+
+@pytest.mark.parametrize("words", ASKING)
+def test_without_a_system_there_is_nobody_to_ask(words: list[str]):
+    assert "there is no jwt-private.pem" in told_on_one_line(run(*words, "--json"))
+
+
+GARBLED = ["garbage", "{}", "[]", '{"endpoints": 5}', "[" * 100_000, "\0", '{"endpoints": {}, "pid": -1}']
+
+
+@pytest.mark.parametrize("words", [*ASKING, ["token", "alice"]])
+def test_what_no_system_wrote_does_not_say_where_one_is(words: list[str]):
+    run("token", "alice")  # makes the keys
+    Path("var/stud.json").write_text("")
+    for text in GARBLED[:-1] if words[0] != "token" else GARBLED:
+        Path("var/stud.json").write_text(text)
+        assert "var/stud.json: not what `stud up` writes" in told_on_one_line(run(*words, "--json")), text[:9]
+    Path("var/stud.json").unlink()
+    Path("var/stud.json").mkdir()
+    assert "var/stud.json: not what `stud up` writes" in told_on_one_line(run(*words, "--json"))
+
+
+def told_on_one_line(ended: Result) -> str:
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    (line,) = ended.stderr.splitlines()
+    return line
 
 
 @pytest.mark.parametrize("words", [["tables"], ["rehearse", "--endpoints", "hands.jsonl"]])
@@ -164,6 +215,44 @@ def test_a_role_that_does_not_exist_is_refused():
     ended = run("token", "alice", "--role", "king")
     assert (ended.exit_code, ended.stdout) == (2, "")
     assert "unknown role king" in ended.stderr
+
+
+WRONG_TOKENS = [
+    (["a" * 65], "1 to 64"),
+    (["a\nb"], "printable"),
+    (["\udcff"], "printable"),
+    (["a", "--ttl", "9" * 400], "exp"),
+]
+
+
+@pytest.mark.parametrize(("words", "told"), WRONG_TOKENS)
+def test_a_token_that_no_service_takes_is_not_made(words: list[str], told: str):
+    line = told_on_one_line(run("token", *words, "--json"))
+    assert "no service would take such a token" in line
+    assert told in line
+    assert run("token", "a" * 64).exit_code == 0
+
+
+def test_the_same_role_twice_is_one():
+    assert claims(run("token", "olga", *["--role", "operator"] * 900).stdout.strip())["roles"] == ["operator"]
+
+
+@pytest.mark.parametrize("place", ["/dev/null", "/proc/nope", "file"])
+def test_where_no_keys_can_be_kept_no_token_is_made(place: str):
+    Path("file").touch()
+    line = told_on_one_line(run("token", "alice", "--json", env={"STUD_KEYS_DIR": place}))
+    assert f"{place} cannot hold keys" in line
+    assert "name a directory with STUD_KEYS_DIR" in line
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_what_is_no_key_is_named(left: bool):
+    run("token", "alice")
+    Path("var/keys/jwt-private.pem").write_text("no key")
+    if not left:
+        Path("var/keys/jwt-public.pem").unlink()
+    for words in (["token", "alice"], ["up", "--port", "20000"]) if not left else (["token", "alice"],):
+        assert "var/keys/jwt-private.pem: cannot be read as a private key" in told_on_one_line(run(*words, "--json"))
 
 
 def test_the_token_of_a_running_system_is_made_with_its_keys(tmp_path: Path):

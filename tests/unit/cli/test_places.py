@@ -82,6 +82,25 @@ def test_services_that_outlived_their_starter_are_named(tmp_path: Path, monkeypa
     assert orphans(Path("var/stud.json")) == {}
 
 
+@pytest.mark.parametrize("url", ["redis://127.0.0.1:7199/0", "redis://127.0.0.1:7198/0"])
+def test_a_server_that_outlived_its_starter_is_known_by_where_it_listens(url: str, tmp_path: Path):
+    script = tmp_path / "script"
+    script.write_text("import sys; print(flush=True); sys.stdin.read()")
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    title = "valkey-server 127.0.0.1:7199"
+    with subprocess.Popen(
+        [sys.executable, str(script), title], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as server:
+        assert server.stdout is not None
+        server.stdout.readline()
+        write_running(tmp_path / "a.json", RunningStack(url, {}, "var", "var/keys", ended.pid, {"redis": server.pid}))
+        assert orphans(tmp_path / "a.json") == ({"redis": server.pid} if "7199" in url else {})
+        write_running(tmp_path / "b.json", RunningStack(url, {}, "var", "var/keys", ended.pid, {"redis": os.getpid()}))
+        assert orphans(tmp_path / "b.json") == {}
+        server.communicate()
+
+
 def test_the_services_of_a_living_starter_are_no_orphans(tmp_path: Path):
     running = RunningStack("redis://", {}, "var", "var/keys", os.getpid(), {"wallet": os.getpid()})
     write_running(tmp_path / "stud.json", running)

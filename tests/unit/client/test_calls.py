@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from pathlib import Path
 
 import grpc
@@ -113,6 +114,17 @@ async def test_unavailable_is_tried_again_with_the_same_id(client, tables):
     assert (await client.tables.SitOut(pb.SitOutRequest(table="t"))).version == 3
     assert len(tables.ids) == 3
     assert len(set(tables.ids)) == 1
+
+
+async def test_a_retry_is_told_to_nobody_who_did_not_ask(capfd, caplog):
+    """Nobody listens there: what a service of this process says about refusals is not in the way."""
+    async with StudClient(Endpoints(table=f"127.0.0.1:{free_port()}"), token()) as client:
+        with caplog.at_level(logging.DEBUG, "stud_client"):
+            assert (await refused(client.tables.ListTables(pb.ListTablesRequest()))).passing
+    assert capfd.readouterr() == ("", "")
+    told = [(record.name, record.levelname) for record in caplog.records]
+    assert told == [("stud_client.calling", "DEBUG")] * 2
+    assert "ListTables: UNAVAILABLE, trying again in 0." in caplog.text
 
 
 async def test_three_attempts_are_enough(client, tables):

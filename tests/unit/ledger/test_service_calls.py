@@ -245,9 +245,10 @@ async def test_corrections_are_listed(desk: Desk):
     assert (listed.kind, listed.reference) == ("Adjusted", "ticket")
 
 
-async def test_a_list_has_limits(desk: Desk):
-    for call in (desk.transfers(limit=-1), desk.transfers(limit=1001), desk.transfers(after_version=-1)):
-        await refused("INVALID_FIELD", call)
+@pytest.mark.parametrize("wrong", [{"limit": -1}, {"limit": 1001}, {"after_version": -1}])
+async def test_a_list_has_limits_and_names_the_field_that_is_outside(desk: Desk, wrong: dict[str, Any]):
+    (field,) = wrong
+    assert (await refused("INVALID_FIELD", desk.transfers(**wrong))).metadata["field"] == field
 
 
 async def test_the_trial_balance_is_zero_and_knows_what_is_owed(desk: Desk):
