@@ -6,15 +6,21 @@ A stub makes its methods from whatever channel it is given; it is given a `Calli
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import random
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 import grpc
 from google.protobuf.message import Message
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception,
+    stop_after_attempt,
+    stop_before_delay,
+    wait_exponential_jitter,
+)
 
 from stud_client.errors import StudError, from_rpc
 
@@ -86,7 +92,7 @@ class CallingChannel:
 
             if not (has_id or reads):
                 return await once()
-            return await _patiently(once, limit_s, method)
+            return await _retrying(limit_s, method)(once)
 
         return unary
 
@@ -106,24 +112,23 @@ class CallingChannel:
         return (("authorization", f"Bearer {self._token()}"), *(more or ()))
 
 
-async def _patiently(once: Callable[[], Awaitable[Any]], limit_s: float, method: str) -> Any:
+def _retrying(limit_s: float, method: str) -> AsyncRetrying:
     """Tries a few times what may pass, with growing pauses, as long as the call may take; the last answer stands.
 
-    By hand: a library of retries would tell about each in a way that is set for the whole process, which is not ours.
+    Not by stamina: whom it tells of each attempt is one setting for the whole process, which is the application's.
     """
-    clock = asyncio.get_running_loop().time
-    until = clock() + limit_s
-    for number in range(1, ATTEMPTS):
-        try:
-            return await once()
-        except StudError as error:
-            longest_s = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** (number - 1) + JITTER_S)
-            pause_s = longest_s - JITTER_S * random.random()  # noqa: S311  (jitter, no secret)
-            if not error.passing or clock() + pause_s >= until:
-                raise
-            logger.debug("%s: %s, trying again in %.2f s", method, error.reason, pause_s)
-        await asyncio.sleep(pause_s)
-    return await once()
+
+    def tell(state: RetryCallState) -> None:
+        error, pause_s = state.outcome and state.outcome.exception(), state.upcoming_sleep
+        logger.debug("%s: %s, trying again in %.2f s", method, getattr(error, "reason", error), pause_s)
+
+    return AsyncRetrying(
+        retry=retry_if_exception(lambda error: isinstance(error, StudError) and error.passing),
+        stop=stop_after_attempt(ATTEMPTS) | stop_before_delay(limit_s),
+        wait=wait_exponential_jitter(multiplier=FIRST_PAUSE_S, max=LONGEST_PAUSE_S, jitter=JITTER_S),
+        before_sleep=tell,
+        reraise=True,
+    )
 
 
 def _with_request_id(request: Message) -> tuple[Message, bool]:
