@@ -37,6 +37,38 @@ def test_vector_064_never_uncapped(rules: Ruleset):
     table.refuse("1 raise 5000", "W19")
 
 
+def at_the_cap(rules: Ruleset, players: int, street: int) -> set[str]:
+    """What is legal after a bet and three raises."""
+    table = fifth_street(rules, players, street=street)
+    for _ in range(4):
+        wager = table.hand.options[-1]
+        table.play(f"{table.turn} {wager.verb.name.lower()} {wager.to}")
+    assert table.hand.wagers == 4
+    return {option.split()[0] for option in table.legal()}
+
+
+@pytest.mark.rules("P56", "W18", "W19")
+@both
+@pytest.mark.parametrize("street", [3, 4, 5, 6, 7])
+def test_three_raises_are_the_last_in_every_round(rules: Ruleset, street: int):
+    assert at_the_cap(rules, 3, street) == {"fold", "call"}
+
+
+@pytest.mark.rules("P57")
+@playnow
+@pytest.mark.parametrize("street", [3, 4, 5, 6, 7])
+def test_two_players_raise_on_in_every_round(rules: Ruleset, street: int):
+    assert at_the_cap(rules, 2, street) == {"fold", "call", "raise"}
+
+
+@pytest.mark.rules("W18", "W19")
+@pytest.mark.knob("heads_up", HeadsUp.NEVER)
+@william_hill
+@pytest.mark.parametrize("street", [3, 4, 5, 6, 7])
+def test_two_players_have_the_same_cap_in_every_round(rules: Ruleset, street: int):
+    assert at_the_cap(rules, 2, street) == {"fold", "call"}
+
+
 def two_remain_before_the_cap(rules: Ruleset) -> TableDriver:
     """Three live: S1 bet, S2 raise, S3 fold, S1 raise, S2 raise."""
     table = fifth_street(rules)
@@ -57,6 +89,7 @@ def test_vector_065_two_remain_before_the_cap(rules: Ruleset):
 
 
 @pytest.mark.rules("P56")
+@pytest.mark.knob("heads_up", HeadsUp.TWO_REMAIN_BEFORE_CAP)
 @playnow
 def test_vector_066_a_fold_does_not_lift_the_cap(rules: Ruleset):
     table = fifth_street(rules)
@@ -66,6 +99,7 @@ def test_vector_066_a_fold_does_not_lift_the_cap(rules: Ruleset):
     table.refuse("3 raise 5000", "P56")
 
 
+@pytest.mark.rules("P57")
 @pytest.mark.knob("heads_up_counts_all_in", False)
 @playnow
 def test_vector_067_an_all_in_third_player_does_not_count(rules: Ruleset):

@@ -81,6 +81,7 @@ def test_vector_078_a_call_for_less_changes_nothing(rules: Ruleset):
     assert table.legal(3) == {"fold", "call 1000", "raise to 2000"}
 
 
+@pytest.mark.knob("short_all_in", ShortAllIn.HALF_BET)
 @both
 def test_vector_079_short_all_ins_add_up(rules: Ruleset):
     table = fifth_street(rules, 4, behind={2: 1300, 3: 1500})
