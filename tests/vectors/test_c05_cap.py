@@ -130,6 +130,18 @@ def test_vector_068_a_round_that_begins_with_two_has_no_cap(rules: Ruleset):
     assert table.legal(2) == {"fold", "call 1000", "raise to 6000"}
 
 
+@pytest.mark.knob("heads_up", HeadsUp.ROUND_START)
+@pytest.mark.knob("heads_up_counts_all_in", False, True)
+@playnow
+@pytest.mark.parametrize("counts", [False, True])
+def test_vector_068_whether_a_third_player_all_in_begins_the_round_too(rules: Ruleset, counts: bool):
+    turned = knobs(rules, heads_up=HeadsUp.ROUND_START, heads_up_counts_all_in=counts)
+    table = fifth_street(turned, behind={3: 0})
+    alternately(table, 4)
+    capped = {"fold", "call 1000"}
+    assert table.legal(1) == (capped if counts else capped | {"raise to 5000"})
+
+
 @pytest.mark.knob("heads_up", HeadsUp.HAND_START)
 @playnow
 @pytest.mark.parametrize("players", [3, 2])

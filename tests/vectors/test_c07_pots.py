@@ -123,6 +123,14 @@ def test_vector_091_all_odd_units_to_one(rules: Ruleset):
     assert tied_for_1001(rules, (2, 3, 4, 5, 6, 7, 8), (2, 5, 7), 8) == {2: 335, 5: 333, 7: 333}
 
 
+@pytest.mark.knob("odd_units", OddUnits.HIGH_CARD_BY_SUIT)
+@playnow
+def test_all_odd_units_go_to_the_highest_card(rules: Ruleset):
+    """S5 has the ace of spades, S2 that of hearts."""
+    by_card = knobs(rules, odd_units=OddUnits.HIGH_CARD_BY_SUIT)
+    assert tied_for_1001(by_card, (1, 2, 3, 4, 5, 6, 7), (5, 2, 7), None) == {2: 333, 5: 335, 7: 333}
+
+
 @pytest.mark.rules("W25")
 @william_hill
 def test_vector_092_nothing_for_a_folded_left_neighbour(rules: Ruleset):

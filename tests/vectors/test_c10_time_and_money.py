@@ -57,6 +57,7 @@ def test_everybody_has_ten_seconds_in_every_round(rules: Ruleset, street: int):
         table.play(f"{table.turn} {wager.verb.name.lower()} {wager.to or ''}")
 
 
+@pytest.mark.rules("P25", "P55")
 @playnow
 def test_vector_130_an_action_after_the_deadline(rules: Ruleset):
     table = fifth_street(rules)
@@ -72,6 +73,7 @@ def test_vector_130_an_action_after_the_deadline(rules: Ruleset):
     assert table.bets() == {}
 
 
+@pytest.mark.rules("P25", "P55")
 @playnow
 def test_vector_130_an_action_in_time(rules: Ruleset):
     table = fifth_street(rules)

@@ -524,8 +524,10 @@ def test_away_players_fold_at_their_turn():
     seat = house.hand.turn_seat
     assert house.hand.to_call == 0
     turn = house.hand.turn_id
-    action = only(house.send(cmd.SitOut(f"a{seat}")), ev.ActionTaken)
+    events = house.send(cmd.SitOut(f"a{seat}"))
+    action = only(events, ev.ActionTaken)
     assert (action.verb, action.turn_id) == (ev.Verb.FOLD, turn)
+    assert only(events, ev.ShowPrompted).kind is ev.PromptKind.UNCALLED_WINNER, "the last one in has won"
 
 
 @pytest.mark.knob("away_folds_now", True)

@@ -45,17 +45,26 @@ def test_the_core_asks_that_evaluator():
     [
         ("As Ks Qs Js Ts", "straight flush"),
         ("5h 4h 3h 2h Ah", "straight flush"),
-        ("9c 9d 9h 9s 2c", "four of a kind"),
-        ("9c 9d 9h 2s 2c", "full house"),
-        ("Ac Tc 8c 4c 2c", "flush"),
-        ("Ac 2d 3h 4s 5c", "straight"),
-        ("Ac Ad Ah 4s 5c", "three of a kind"),
-        ("Ac Ad 4h 4s 5c", "two pair"),
-        ("Ac Ad 3h 4s 5c", "pair"),
+        ("Ac Ad Ah As Kc", "four of a kind"),
+        ("2c 2d 2h 2s 3c", "four of a kind"),
+        ("Ac Ad Ah Ks Kc", "full house"),
+        ("2c 2d 2h 3s 3c", "full house"),
+        ("Ac Kc Qc Jc 9c", "flush"),
+        ("7c 5c 4c 3c 2c", "flush"),
+        ("Ac Kd Qh Js Tc", "straight"),
+        ("5c 4d 3h 2s Ac", "straight"),
+        ("Ac Ad Ah Ks Qc", "three of a kind"),
+        ("2c 2d 2h 4s 3c", "three of a kind"),
+        ("Ac Ad Kh Ks Qc", "two pair"),
+        ("3c 3d 2h 2s 4c", "two pair"),
+        ("Ac Ad Kh Qs Jc", "pair"),
+        ("2c 2d 5h 4s 3c", "pair"),
+        ("Ac Kd Qh Js 9c", "high card"),
         ("7c 5d 4h 3s 2c", "high card"),
     ],
 )
 def test_categories_have_names(hand: str, name: str):
+    """The best hand and the worst of each."""
     rank = rank_best(parse_cards(hand))
     assert describe(rank) == name
     assert CATEGORIES[category(rank)] == name
