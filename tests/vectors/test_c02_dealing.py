@@ -59,6 +59,7 @@ def test_vector_030_left_of_the_button(rules: Ruleset):
 
 
 @pytest.mark.rules("W26")
+@pytest.mark.knob("deal_origin", DealOrigin.BUTTON)
 @william_hill
 def test_vector_031_the_button_skips_an_empty_seat(rules: Ruleset):
     table = deal(rules, SEATS, up=DOORS)

@@ -1,13 +1,14 @@
 """Rule vectors C.3: who is first to act from fourth street on (rows 36-47)."""
 
+from itertools import combinations
 from typing import Any
 
 import pytest
 
 from stud_core import events as ev
-from stud_core.ruleset import Ruleset
+from stud_core.ruleset import DealOrigin, Ruleset
 from tests.support.table_driver import TableDriver, deal, none
-from tests.vectors.positions import both, bring_in, fifth_street, stack_with, william_hill
+from tests.vectors.positions import both, bring_in, fifth_street, playnow, stack_with, william_hill
 
 
 def shown(rules: Ruleset, first: str, second: str, **options: Any) -> TableDriver:
@@ -57,6 +58,30 @@ def test_vector_041_no_wheel_on_four_cards(rules: Ruleset):
 @both
 def test_vector_042_equal_boards_by_position(rules: Ruleset):
     assert shown(rules, "Kc 2d", "Ks 2c").turn == 1
+
+
+@pytest.mark.rules("P21")
+@pytest.mark.knob("deal_origin", DealOrigin.FIXED)
+@playnow
+def test_the_dealers_left_decides_between_equal_boards_hand_after_hand(rules: Ruleset):
+    """S2 brings it in; with a button S2 and S3 would lead the second and the third hand."""
+    table = deal(rules, up={1: "Kd 4c", 2: "Kc 4d", 3: "Kh 4s"})
+    for _ in range(3):
+        assert table.turn == 2
+        table.passively_to(4)
+        assert table.turn == 1
+        table.passively_to_the_end()
+        table.start()
+
+
+@pytest.mark.rules("P19", "P26", "P28")
+@both
+@pytest.mark.parametrize(("cards", "pair"), [(n, pair) for n in (2, 3, 4) for pair in combinations(range(n), 2)])
+def test_every_card_that_shows_counts(rules: Ruleset, cards: int, pair: tuple[int, int]):
+    """S2 pairs any two of his cards and acts before ace, king, jack and nine."""
+    higher, board = ["Ac", "Kd", "Jh", "9s"], ["3c", "5d", "7h", "8s"]
+    board[pair[0]], board[pair[1]] = "2c", "2d"
+    assert shown(rules, " ".join(higher[:cards]), " ".join(board[:cards])).turn == 2
 
 
 @william_hill

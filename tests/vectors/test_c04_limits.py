@@ -10,7 +10,7 @@ from tests.vectors.positions import LEADER, PAIR, both, fifth_street, fourth_str
 NO_PAIR = {seat: LEADER[seat] for seat in (1, 2, 3)}
 
 
-@pytest.mark.rules("P52", "P61", "W14", "W15", "W29")
+@pytest.mark.rules("P22", "P52", "P61", "W14", "W15", "W29")
 @both
 def test_vector_048_no_pair_no_choice(rules: Ruleset):
     table = fourth_street(rules, NO_PAIR)
@@ -19,6 +19,7 @@ def test_vector_048_no_pair_no_choice(rules: Ruleset):
 
 
 @pytest.mark.rules("P22", "P62", "W15")
+@pytest.mark.knob("open_pair", OpenPair.ANY)
 @both
 def test_vector_049_a_pair_gives_the_choice(rules: Ruleset):
     table = fourth_street(rules)
@@ -29,7 +30,8 @@ def test_vector_049_a_pair_gives_the_choice(rules: Ruleset):
     }
 
 
-@pytest.mark.rules("P23", "P53", "P62", "W29")
+@pytest.mark.rules("P23", "P53", "P62", "W15", "W29")
+@pytest.mark.knob("open_pair", OpenPair.ANY)
 @both
 def test_vector_050_a_low_bet_leaves_the_choice(rules: Ruleset):
     table = fourth_street(rules)
@@ -65,6 +67,15 @@ def test_vector_053_the_cap_counts_wagers_not_money(rules: Ruleset):
     table.refuse("2 raise 4500", "P56", "W19")
 
 
+@pytest.mark.rules("P24", "P53", "W17", "W29")
+@both
+def test_the_lock_holds_for_the_rest_of_the_round_and_for_the_holder_of_the_pair(rules: Ruleset):
+    table = fourth_street(rules)
+    table.play("1 bet 500", "2 raise 1500", "3 raise 2500")
+    assert table.hand.locked
+    assert table.legal(1) == {"fold", "call 2000", "raise to 3500"}
+
+
 @pytest.mark.rules("P24", "W17")
 @both
 def test_vector_054_a_high_bet_is_not_met_with_a_low_raise(rules: Ruleset):
@@ -75,7 +86,7 @@ def test_vector_054_a_high_bet_is_not_met_with_a_low_raise(rules: Ruleset):
     assert table.legal(2) == {"fold", "call 1000", "raise to 2000"}
 
 
-@pytest.mark.rules("P20", "P62")
+@pytest.mark.rules("P20", "P62", "W15")
 @pytest.mark.knob("open_pair", OpenPair.ANY)
 @both
 def test_vector_055_anybody_may_use_the_pair(rules: Ruleset):

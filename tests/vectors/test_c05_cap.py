@@ -37,6 +37,38 @@ def test_vector_064_never_uncapped(rules: Ruleset):
     table.refuse("1 raise 5000", "W19")
 
 
+def at_the_cap(rules: Ruleset, players: int, street: int) -> set[str]:
+    """What is legal after a bet and three raises."""
+    table = fifth_street(rules, players, street=street)
+    for _ in range(4):
+        wager = table.hand.options[-1]
+        table.play(f"{table.turn} {wager.verb.name.lower()} {wager.to}")
+    assert table.hand.wagers == 4
+    return {option.split()[0] for option in table.legal()}
+
+
+@pytest.mark.rules("P56", "W18", "W19")
+@both
+@pytest.mark.parametrize("street", [3, 4, 5, 6, 7])
+def test_three_raises_are_the_last_in_every_round(rules: Ruleset, street: int):
+    assert at_the_cap(rules, 3, street) == {"fold", "call"}
+
+
+@pytest.mark.rules("P57")
+@playnow
+@pytest.mark.parametrize("street", [3, 4, 5, 6, 7])
+def test_two_players_raise_on_in_every_round(rules: Ruleset, street: int):
+    assert at_the_cap(rules, 2, street) == {"fold", "call", "raise"}
+
+
+@pytest.mark.rules("W18", "W19")
+@pytest.mark.knob("heads_up", HeadsUp.NEVER)
+@william_hill
+@pytest.mark.parametrize("street", [3, 4, 5, 6, 7])
+def test_two_players_have_the_same_cap_in_every_round(rules: Ruleset, street: int):
+    assert at_the_cap(rules, 2, street) == {"fold", "call"}
+
+
 def two_remain_before_the_cap(rules: Ruleset) -> TableDriver:
     """Three live: S1 bet, S2 raise, S3 fold, S1 raise, S2 raise."""
     table = fifth_street(rules)
@@ -57,6 +89,7 @@ def test_vector_065_two_remain_before_the_cap(rules: Ruleset):
 
 
 @pytest.mark.rules("P56")
+@pytest.mark.knob("heads_up", HeadsUp.TWO_REMAIN_BEFORE_CAP)
 @playnow
 def test_vector_066_a_fold_does_not_lift_the_cap(rules: Ruleset):
     table = fifth_street(rules)
@@ -66,6 +99,7 @@ def test_vector_066_a_fold_does_not_lift_the_cap(rules: Ruleset):
     table.refuse("3 raise 5000", "P56")
 
 
+@pytest.mark.rules("P57")
 @pytest.mark.knob("heads_up_counts_all_in", False)
 @playnow
 def test_vector_067_an_all_in_third_player_does_not_count(rules: Ruleset):
@@ -94,6 +128,18 @@ def test_vector_068_a_round_that_begins_with_two_has_no_cap(rules: Ruleset):
     assert table.hand.street == 6
     alternately(table, 5)
     assert table.legal(2) == {"fold", "call 1000", "raise to 6000"}
+
+
+@pytest.mark.knob("heads_up", HeadsUp.ROUND_START)
+@pytest.mark.knob("heads_up_counts_all_in", False, True)
+@playnow
+@pytest.mark.parametrize("counts", [False, True])
+def test_vector_068_whether_a_third_player_all_in_begins_the_round_too(rules: Ruleset, counts: bool):
+    turned = knobs(rules, heads_up=HeadsUp.ROUND_START, heads_up_counts_all_in=counts)
+    table = fifth_street(turned, behind={3: 0})
+    alternately(table, 4)
+    capped = {"fold", "call 1000"}
+    assert table.legal(1) == (capped if counts else capped | {"raise to 5000"})
 
 
 @pytest.mark.knob("heads_up", HeadsUp.HAND_START)

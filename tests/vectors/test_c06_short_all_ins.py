@@ -4,7 +4,7 @@ import pytest
 
 from stud_core.events import Verb
 from stud_core.ruleset import Ruleset, ShortAllIn
-from tests.support.table_driver import TableDriver, deal
+from tests.support.table_driver import TableDriver, deal, knobs
 from tests.vectors.positions import both, fifth_street, fourth_street, playnow
 
 
@@ -56,6 +56,7 @@ def test_vector_075_half_reopens(rules: Ruleset):
     assert table.legal(1) == {"fold", "call 500", "raise to 2500"}
 
 
+@pytest.mark.knob("short_all_in", ShortAllIn.HALF_BET)
 @both
 def test_vector_076_a_short_bet(rules: Ruleset):
     table = fifth_street(rules, behind={1: 400})
@@ -64,12 +65,26 @@ def test_vector_076_a_short_bet(rules: Ruleset):
     assert table.legal(2) == {"fold", "call 400", "complete to 1000"}
 
 
+@pytest.mark.knob("short_all_in", ShortAllIn.HALF_BET)
 @both
 def test_vector_077_a_bet_of_more_than_half(rules: Ruleset):
     table = fifth_street(rules, behind={1: 600})
     table.play("1 bet 600")
     assert table.hand.wagers == 1
     assert table.legal(2) == {"fold", "call 600", "raise to 1600"}
+
+
+@pytest.mark.knob("short_all_in", ShortAllIn.HALF_BET, ShortAllIn.FULL_BET, ShortAllIn.ANY)
+@both
+@pytest.mark.parametrize(
+    ("rule", "least"), [(ShortAllIn.HALF_BET, 500), (ShortAllIn.FULL_BET, 1000), (ShortAllIn.ANY, 1)]
+)
+def test_what_a_bet_for_less_must_reach_to_count(rules: Ruleset, rule: ShortAllIn, least: int):
+    for behind in {least - 1, least} - {0}:
+        table = fifth_street(knobs(rules, short_all_in=rule), behind={1: behind})
+        table.play(f"1 bet {behind}")
+        more = f"raise to {behind + 1000}" if behind == least else "complete to 1000"
+        assert table.legal(2) == {"fold", f"call {behind}", more}
 
 
 @both
@@ -81,6 +96,7 @@ def test_vector_078_a_call_for_less_changes_nothing(rules: Ruleset):
     assert table.legal(3) == {"fold", "call 1000", "raise to 2000"}
 
 
+@pytest.mark.knob("short_all_in", ShortAllIn.HALF_BET)
 @both
 def test_vector_079_short_all_ins_add_up(rules: Ruleset):
     table = fifth_street(rules, 4, behind={2: 1300, 3: 1500})
@@ -100,6 +116,7 @@ def short_completion(rules: Ruleset, behind: int) -> TableDriver:
     return table
 
 
+@pytest.mark.knob("short_all_in", ShortAllIn.HALF_BET)
 @playnow
 def test_vector_080_less_than_half_of_the_gap(rules: Ruleset):
     table = short_completion(rules, 300)
@@ -107,6 +124,7 @@ def test_vector_080_less_than_half_of_the_gap(rules: Ruleset):
     assert table.legal(3) == {"fold", "call 300", "complete to 500"}
 
 
+@pytest.mark.knob("short_all_in", ShortAllIn.HALF_BET)
 @playnow
 def test_vector_081_exactly_half_of_the_gap(rules: Ruleset):
     table = short_completion(rules, 350)

@@ -102,25 +102,33 @@ def test_vector_088_the_odd_unit_goes_to_the_first_in_deal_order(rules: Ruleset)
     assert tied_for_1001(rules, (1, 2, 3, 4, 5, 6, 7), (2, 5), None) == {2: 501, 5: 500}
 
 
-@pytest.mark.rules("W25")
+@pytest.mark.rules("W24", "W25")
 @pytest.mark.knob("odd_units", OddUnits.ALL_TO_FIRST_LEFT)
 @william_hill
 def test_vector_089_the_odd_unit_goes_left_of_the_button(rules: Ruleset):
     assert tied_for_1001(rules, (1, 2, 3, 4, 5, 6, 7), (2, 5), 3) == {5: 501, 2: 500}
 
 
-@pytest.mark.rules("P47")
+@pytest.mark.rules("P17", "P47")
 @pytest.mark.knob("odd_units", OddUnits.ONE_EACH_FROM_LEFT)
 @playnow
 def test_vector_090_one_odd_unit_each(rules: Ruleset):
     assert tied_for_1001(rules, (1, 2, 3, 4, 5, 6, 7), (2, 5, 7), None) == {2: 334, 5: 334, 7: 333}
 
 
-@pytest.mark.rules("W25")
+@pytest.mark.rules("W24", "W25")
 @pytest.mark.knob("odd_units", OddUnits.ALL_TO_FIRST_LEFT)
 @william_hill
 def test_vector_091_all_odd_units_to_one(rules: Ruleset):
     assert tied_for_1001(rules, (2, 3, 4, 5, 6, 7, 8), (2, 5, 7), 8) == {2: 335, 5: 333, 7: 333}
+
+
+@pytest.mark.knob("odd_units", OddUnits.HIGH_CARD_BY_SUIT)
+@playnow
+def test_all_odd_units_go_to_the_highest_card(rules: Ruleset):
+    """S5 has the ace of spades, S2 that of hearts."""
+    by_card = knobs(rules, odd_units=OddUnits.HIGH_CARD_BY_SUIT)
+    assert tied_for_1001(by_card, (1, 2, 3, 4, 5, 6, 7), (5, 2, 7), None) == {2: 333, 5: 335, 7: 333}
 
 
 @pytest.mark.rules("W25")

@@ -236,6 +236,7 @@ def test_vector_112_all_462_tuples(rules: Ruleset):
         assert request.targets == (() if mode is COMMUNITY else table.hand.order[: counts[4]]), counts
 
 
+@pytest.mark.rules("P32", "P33")
 @both
 def test_vector_112_the_plan_says_the_same(rules: Ruleset):
     modes: Counter[DealMode] = Counter()
@@ -308,7 +309,17 @@ def test_vector_114_five_visible_cards_may_be_a_straight(rules: Ruleset):
     assert table.turn == 3
 
 
-@pytest.mark.rules("W21")
+@pytest.mark.rules("P35")
+@pytest.mark.parametrize("turned", [24, 33, 42])
+def test_the_shuffle_says_which_of_the_burns_is_turned(turned: int):
+    """Each of them can be; the card that is left in the stub cannot, although it ranks before all."""
+    request = ev.DealRequested(1, 5, 7, COMMUNITY, burn=False, targets=())
+    first = (51, turned)
+    rank = [first.index(position) if position in first else 2 + position for position in range(52)]
+    assert take(Stub(51, (24, 33, 42)), request, rank) == Positions(community=turned)
+
+
+@pytest.mark.rules("P35", "W21")
 @both
 def test_vector_115_the_community_card_belongs_to_everybody(rules: Ruleset):
     """S2, all-in from the ante, completes a royal flush with it."""

@@ -11,7 +11,7 @@ from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.rejection import Reason
 from stud_core.ruleset import Ruleset
-from tests.support.table_driver import TableDriver, account, deal, none, only
+from tests.support.table_driver import STACK, TableDriver, account, deal, knobs, none, only
 from tests.vectors.positions import LEADER, both, playnow
 
 # With the boards of LEADER: nothing for anybody, and what makes each the winner.
@@ -89,6 +89,16 @@ def test_vector_119_the_first_option_shows_first(rules: Ruleset):
     assert table.showdown()[0] == ("shown", 3)
 
 
+@pytest.mark.rules("P37", "P38")
+@playnow
+def test_a_bet_of_an_earlier_round_makes_nobody_show_first(rules: Ruleset):
+    """S2 bet sixth street; on the river everybody checks, and S1 was asked first."""
+    table = deal(rules, up={seat: LEADER[seat] for seat in (1, 2, 3)}, down=NOTHING | {1: WINNING[1]})
+    table.passively_to(6)
+    table.play("1 check", "2 bet 1000", "3 call", "1 call", "1 check", "2 check", "3 check")
+    assert table.showdown() == [("shown", 1), ("mucked", 2), ("mucked", 3)]
+
+
 @pytest.mark.rules("P37", "P43")
 @playnow
 def test_vector_120_the_last_aggressor_always_shows(rules: Ruleset):
@@ -138,6 +148,33 @@ def test_vector_122_a_losing_caller_is_asked(rules: Ruleset, answer: str):
     assert none(table.events(), ev.SatOut), "a missed show prompt sits nobody out (B.18)"
 
 
+@pytest.mark.rules("P44", "P45")
+@playnow
+@pytest.mark.parametrize("showing", [[], [3]])
+def test_muck_losing_hands_is_switched_off_and_on(rules: Ruleset, showing: list[int]):
+    """Until he says otherwise it is as he chose when he sat down; his last word counts."""
+    table = on_the_river(rules, best=2, showing=showing)
+    table.send(cmd.SetPreferences(account(3), muck_losing=bool(showing)))
+    table.play("1 check", "2 bet 1000", "3 call", "1 fold")
+    assert table.showdown() == [("shown", 2), ("mucked" if showing else "asked", 3)]
+
+
+@pytest.mark.rules("P44", "P45")
+@pytest.mark.knob("muck_losing_default", True, False)
+@playnow
+@pytest.mark.parametrize("default", [None, True, False])
+def test_who_says_nothing_mucks_losing_hands_where_the_ruleset_says_so(rules: Ruleset, default: bool | None):
+    """The page's own setting is on."""
+    turned = rules if default is None else knobs(rules, muck_losing_default=default)
+    table = TableDriver(turned, {1: STACK, 2: STACK}, up=LEADER, down=NOTHING | {2: WINNING[2]})
+    asked = only(table.send(cmd.TakeSeat(account(3), 3, STACK, auto_post=True)), ev.BuyInRequested)
+    table.send(cmd.RecordFunding(asked.sitting_no, STACK))
+    table.start()
+    table.passively_to(7)
+    table.play("1 check", "2 bet 1000", "3 call", "1 fold")
+    assert table.showdown() == [("shown", 2), ("asked" if default is False else "mucked", 3)]
+
+
 @pytest.mark.rules("P46")
 @playnow
 @pytest.mark.parametrize("showing", [[], [3]])
@@ -160,6 +197,7 @@ def test_vector_124_an_uncalled_winner_chooses(rules: Ruleset, answer: str):
     assert none(last, ev.HandShown)
     prompt = only(last, ev.ShowPrompted)
     assert (prompt.seat, prompt.kind) == (1, ev.PromptKind.UNCALLED_WINNER)
+    assert prompt.deadline_ms == table.now_ms + 10_000
     only(last, ev.PotAwarded)  # the pot is paid before the answer (B.15)
     if answer == "timeout":
         table.timeout()

@@ -162,6 +162,15 @@ def test_vector_144_fold_checks_where_that_is_free(rules: Ruleset, literal: bool
 
 
 @william_hill
+@pytest.mark.rules("W28")
+def test_vector_144_fold_checks_by_the_page_itself(rules: Ruleset):
+    table = fifth_street(rules)
+    chosen = ahead(table, 2, Verb.FOLD)
+    table.play("1 check")
+    assert done(on_turn(table, 2, chosen))[0] is Verb.CHECK
+
+
+@william_hill
 def test_vector_144_fold_stands_at_any_price(rules: Ruleset):
     table = fifth_street(rules)
     chosen = ahead(table, 3, Verb.FOLD)
@@ -236,6 +245,7 @@ def test_who_is_on_turn_acts(rules: Ruleset):
 
 
 @william_hill
+@pytest.mark.rules("W28")
 def test_only_the_buttons_of_the_page_and_what_is_legal_can_be_chosen(rules: Ruleset):
     table = fifth_street(rules, players=4)
     for verb in set(Verb) - {Verb.FOLD, Verb.BET}:
@@ -269,6 +279,7 @@ def test_nothing_is_chosen_between_the_rounds(rules: Ruleset):
 
 
 @william_hill
+@pytest.mark.rules("W28")
 def test_what_can_be_chosen_is_offered_to_whom_it_concerns(rules: Ruleset):
     table = fifth_street(rules, players=4)
     table.play("1 bet 1000")

@@ -44,6 +44,20 @@ def test_vector_129_silence_facing_a_bet_folds(rules: Ruleset):
     missed_action(table, ev.Verb.FOLD)
 
 
+@pytest.mark.rules("P25", "P55")
+@playnow
+@pytest.mark.parametrize("street", [3, 4, 5, 6, 7])
+def test_everybody_has_ten_seconds_in_every_round(rules: Ruleset, street: int):
+    """Who may check, who must call and who is asked again after a raise."""
+    table = fifth_street(rules, street=street)
+    for _ in range(5):
+        assert table.hand.deadline_ms == table.now_ms + 10_000
+        table.now_ms += 4_000
+        wager = table.hand.options[-1]
+        table.play(f"{table.turn} {wager.verb.name.lower()} {wager.to or ''}")
+
+
+@pytest.mark.rules("P25", "P55")
 @playnow
 def test_vector_130_an_action_after_the_deadline(rules: Ruleset):
     table = fifth_street(rules)
@@ -59,6 +73,7 @@ def test_vector_130_an_action_after_the_deadline(rules: Ruleset):
     assert table.bets() == {}
 
 
+@pytest.mark.rules("P25", "P55")
 @playnow
 def test_vector_130_an_action_in_time(rules: Ruleset):
     table = fifth_street(rules)
@@ -199,7 +214,9 @@ def test_vector_138_one_player_starts_no_hand(rules: Ruleset):
 @pytest.mark.knob("seats", 8)
 @both
 def test_vector_139_the_ninth_player(rules: Ruleset):
-    table = TableDriver(rules, dict.fromkeys(range(1, 9), 10_000))
+    table = TableDriver(rules, dict.fromkeys(range(1, 8), 10_000))
+    eighth = only(table.send(cmd.TakeSeat("a8", None, 10_000)), ev.BuyInRequested)
+    assert eighth.seat == 8
     rule = "P2" if rules.name == "playnow" else "W3"
     full = table.reject(cmd.TakeSeat("a9", None, 10_000))
     assert (full.reason, full.rule) == (Reason.TABLE_FULL, rule)

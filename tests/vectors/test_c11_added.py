@@ -38,6 +38,7 @@ def test_vector_151_a_posted_bring_in_has_acted(rules: Ruleset):
     table.refuse("1 complete 500", "B.8")
 
 
+@pytest.mark.knob("rake_bps", 1_000)
 @pytest.mark.knob("rake_cap", None)
 @both
 def test_vector_152_an_unmatched_ante_is_a_pot_of_its_own(rules: Ruleset):

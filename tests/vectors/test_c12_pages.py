@@ -9,31 +9,44 @@ from phevaluator import evaluate_cards  # type: ignore[import-untyped]
 
 from stud_core import commands as cmd
 from stud_core import events as ev
-from stud_core.presets import STAKES
-from stud_core.ruleset import HeadsUp, Ruleset
+from stud_core.presets import PLAYNOW, STAKES, WILLIAM_HILL, half_small_bet, table_config
+from stud_core.ruleset import BringInKind, HeadsUp, Ruleset
 from tests.support.table_driver import TableDriver, deal, knobs, only
 from tests.vectors.positions import LEADER, both, fifth_street, fourth_street, playnow, william_hill
 
 # --- stakes and antes ----------------------------------------------------------------------------
 
 
-@pytest.mark.rules("P48", "W5", "W6")
+# Lower limit, higher limit, ante, bring-in of a PlayNow table and of a William Hill one; stakes below 1/2 are ours.
+MICRO_STAKES = {(5, 10, 1, 2, 3), (25, 50, 5, 10, 13), (50, 100, 10, 25, 25)}
+STAKES_OF_THE_PAGES = {
+    (100, 200, 25, 50, 50),
+    (200, 400, 25, 100, 100),
+    (300, 600, 50, 100, 150),
+    (500, 1_000, 50, 200, 250),
+    (1_000, 2_000, 100, 300, 500),
+    (2_000, 4_000, 200, 500, 1_000),
+}
+
+
+@pytest.mark.rules("P48", "P58", "W5", "W6", "W9")
+@pytest.mark.knob("bring_in", BringInKind.PARAMETER, BringInKind.HALF_SMALL_BET)
 def test_stakes_from_1_2_to_20_40_with_antes_that_grow_with_them():
-    limits = {(stakes.small_bet, stakes.big_bet) for stakes in STAKES.values()}
-    assert {(100, 200), (2_000, 4_000)} <= limits
-    assert all(big == 2 * small for small, big in limits)
-    antes = [STAKES[small].ante for small in sorted(STAKES)]
-    assert antes == sorted(antes)
-    assert antes[0] < antes[-1]
-    assert (STAKES[100].ante, STAKES[1_000].ante) == (25, 100)
+    offered = set()
+    for small in STAKES:
+        p, w = table_config(PLAYNOW, small_bet=small), table_config(WILLIAM_HILL, small_bet=small)
+        assert (p.small_bet, p.big_bet, p.ante) == (w.small_bet, w.big_bet, w.ante)
+        offered.add((p.small_bet, p.big_bet, p.ante, p.bring_in, w.bring_in))
+    assert offered == MICRO_STAKES | STAKES_OF_THE_PAGES
 
 
 @pytest.mark.rules("P5", "W4")
 @both
-def test_everybody_antes_before_a_card_is_dealt(rules: Ruleset):
-    events = deal(rules, 4).events()
+@pytest.mark.parametrize("ante", [1, 50, 70])
+def test_everybody_antes_before_a_card_is_dealt(rules: Ruleset, ante: int):
+    events = deal(rules, 4, ante=ante).events()
     antes = [number for number, event in enumerate(events) if isinstance(event, ev.AntePosted)]
-    assert [(events[n].seat, events[n].amount) for n in antes] == [(seat, 50) for seat in (1, 2, 3, 4)]
+    assert [(events[n].seat, events[n].amount) for n in antes] == [(seat, ante) for seat in (1, 2, 3, 4)]
     cards = [number for number, event in enumerate(events) if isinstance(event, ev.CardsDealt)]
     assert max(antes) < min(cards)
 
@@ -41,10 +54,13 @@ def test_everybody_antes_before_a_card_is_dealt(rules: Ruleset):
 @pytest.mark.rules("P6", "P7", "P8")
 @both
 def test_auto_post_ante_is_switched_on_and_off(rules: Ruleset):
-    """Off, he is asked hand after hand; on, it is posted for him, whenever he changes his mind."""
+    """Off, he is asked hand after hand; on, it is posted for him; it stays as it is until he changes his mind."""
     table = TableDriver(rules, dict.fromkeys((1, 2, 3), 10_000), prompted=[2])
+    before = False
     for auto_post in (False, False, True, True, False):
-        table.send(cmd.SetPreferences("a2", auto_post=auto_post))
+        if auto_post is not before:
+            table.send(cmd.SetPreferences("a2", auto_post=auto_post))
+        before = auto_post
         table.start()
         opened = only(table.events(), ev.AntesOpened)
         assert opened.prompted == (() if auto_post else (2,))
@@ -111,6 +127,7 @@ def test_the_low_card_is_asked_for_the_bring_in_first(rules: Ruleset):
     asked = table.events(ev.TurnStarted)
     assert [turn.seat for turn in asked] == [3]
     assert {option.verb for option in asked[0].options} == {ev.Verb.BRING_IN, ev.Verb.OPEN}
+    assert asked[0].deadline_ms == table.now_ms + 10_000
     table.play("3 bring_in")
     assert only(table.events(), ev.ActionTaken).seat == 3
 
@@ -129,7 +146,7 @@ def test_who_has_the_action_bets_or_checks_to_the_next(rules: Ruleset):
     assert table.hand.street == 5
 
 
-@pytest.mark.rules("P49", "P50", "P51", "P61", "P63", "P64", "P65", "W13", "W14", "W16")
+@pytest.mark.rules("P27", "P49", "P50", "P51", "P61", "P63", "P64", "P65", "W13", "W14", "W16")
 @both
 @pytest.mark.parametrize(("street", "bet"), [(3, 500), (4, 500), (5, 1_000), (6, 1_000), (7, 1_000)])
 def test_every_bet_and_raise_is_the_bet_of_its_street(rules: Ruleset, street: int, bet: int):
@@ -150,6 +167,24 @@ def test_every_bet_and_raise_is_the_bet_of_its_street(rules: Ruleset, street: in
         table.refuse(
             f"{second} raise {amount}", {3: "P50", 4: "P61"}.get(street, "P27"), "W14" if bet == 500 else "W16"
         )
+
+
+@pytest.mark.rules("P27", "P49", "P51", "P58", "P59", "P61", "P63", "P64", "P65", "W13", "W14", "W16")
+@both
+@pytest.mark.parametrize("limits", [(300, 600), (700, 1_600), (2_000, 4_000)])
+def test_the_stakes_of_the_table_are_the_limits_of_its_rounds(rules: Ruleset, limits: tuple[int, int]):
+    small, big = limits
+    up = {seat: LEADER[seat] for seat in (1, 2, 3)}
+    table = deal(rules, up=up, stacks=dict.fromkeys(up, 90_000), limits=limits, bring_in=half_small_bet(small))
+    assert table.hand.options[-1].to == small
+    table.play("3 bring_in")
+    for bet in (small, small, big, big, big):
+        for total in (bet, 2 * bet):
+            wager = table.hand.options[-1]
+            assert wager.to == total
+            table.play(f"{table.turn} {wager.verb.name.lower()} {total}")
+        for _ in range(2):
+            table.play(f"{table.turn} call")
 
 
 @pytest.mark.rules("P54")

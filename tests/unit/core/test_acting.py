@@ -406,6 +406,20 @@ def test_only_the_holder_of_the_pair():
     assert offered(house)[2:] == [("raise", 2_500)], "after a big bet everybody raises big"
 
 
+@pytest.mark.rules("P22")
+@pytest.mark.knob("open_pair", OpenPair.HOLDER_ONLY)
+def test_every_holder_of_a_pair_bets_by_either_limit():
+    up = {1: "9c 9d Ah Kh", 2: "2c Kd 7c 4s", 3: "8c 8d 5d 6c"}
+    house = fourth(knobs(RULES, open_pair=OpenPair.HOLDER_ONLY), up=up)
+    assert offered(house)[2:] == [("bet", 500), ("bet", 1_000)]
+    house.act(1, "check")
+    assert offered(house)[2:] == [("bet", 500)]
+    house.act(2, "check")
+    assert offered(house)[2:] == [("bet", 500), ("bet", 1_000)]
+    house.act(3, "bet", 500)
+    assert offered(house)[2:] == [("raise", 1_000), ("raise", 1_500)]
+
+
 @pytest.mark.knob("open_pair", OpenPair.OFF)
 def test_no_option_at_all():
     house = fourth(knobs(RULES, open_pair=OpenPair.OFF))
@@ -510,8 +524,10 @@ def test_away_players_fold_at_their_turn():
     seat = house.hand.turn_seat
     assert house.hand.to_call == 0
     turn = house.hand.turn_id
-    action = only(house.send(cmd.SitOut(f"a{seat}")), ev.ActionTaken)
+    events = house.send(cmd.SitOut(f"a{seat}"))
+    action = only(events, ev.ActionTaken)
     assert (action.verb, action.turn_id) == (ev.Verb.FOLD, turn)
+    assert only(events, ev.ShowPrompted).kind is ev.PromptKind.UNCALLED_WINNER, "the last one in has won"
 
 
 @pytest.mark.knob("away_folds_now", True)
@@ -548,10 +564,15 @@ def test_the_cap_of_one_raise_is_said_in_the_singular():
     assert "the cap of 1 raise is reached" in house.refuse(house.command("raise")).text
 
 
+@pytest.mark.rules("P9")
 @pytest.mark.knob("away_folds_now", False)
-def test_sitting_out_in_a_hand_keeps_the_clock():
+@pytest.mark.parametrize("on_turn", [False, True])
+def test_sitting_out_in_a_hand_keeps_the_clock(on_turn: bool):
     house = third()
+    if on_turn:
+        house.act(1, "bring_in")
     house.send(cmd.SitOut("a2"))
-    house.act(1, "bring_in")
-    assert house.hand.turn_seat == 2
+    if not on_turn:
+        house.act(1, "bring_in")
+    assert (house.hand.turn_seat, house.hand.deadline_ms) == (2, house.now_ms + 10_000)
     house.act(2, "call")

@@ -33,6 +33,8 @@ def test_every_preset_can_be_opened(ruleset: Ruleset, stakes: Stakes):
     assert config.max_buy_in == (40 * stakes.small_bet if ruleset is PLAYNOW else None)
 
 
+@pytest.mark.rules("P58", "W9")
+@pytest.mark.knob("bring_in", BringInKind.PARAMETER, BringInKind.HALF_SMALL_BET)
 def test_the_bring_in_is_the_tables_or_half_the_lower_limit():
     assert table_config(PLAYNOW).bring_in == 200
     assert table_config(WILLIAM_HILL).bring_in == 250
@@ -181,6 +183,7 @@ def test_a_rake_above_ten_percent_is_for_test_tables():
 
 
 @pytest.mark.rules("W9")
+@pytest.mark.knob("bring_in", BringInKind.PARAMETER, BringInKind.HALF_SMALL_BET)
 def test_half_the_lower_limit_is_exact():
     assert faults(table_config(WILLIAM_HILL, bring_in=249)) == {(Reason.INVALID_TABLE, "bring_in")}
     parameter = knobs(WILLIAM_HILL, bring_in=BringInKind.PARAMETER)

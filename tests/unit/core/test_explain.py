@@ -44,9 +44,11 @@ def third(*actions: str, **options: Any) -> Position:
     return position
 
 
-def fourth(*actions: str, up: dict[int, str] | None = None, behind: int = 0, **turned: object) -> Position:
+def fourth(
+    *actions: str, up: dict[int, str] | None = None, behind: dict[int, int] | None = None, **turned: object
+) -> Position:
     def position(rules: Ruleset) -> TableDriver:
-        table = fourth_street(knobs(rules, **turned), up, {1: behind} if behind else None)
+        table = fourth_street(knobs(rules, **turned), up, behind)
         table.play(*actions)
         return table
 
@@ -171,7 +173,7 @@ KINDS = {
         "fold, check, bet to 500, bet to 1000",
     ),
     "which all-in of the two": Kind(
-        fourth(behind=400), "1 bet 400", "bet to 400",
+        fourth(behind={1: 400}), "1 bet 400", "bet to 400",
         "both sizes come to that, so the size must be said", ("P62", "W15"),
         "fold, check, bet to 400 (small) all-in, bet to 400 (big) all-in",
     ),
@@ -210,6 +212,11 @@ KINDS = {
     "all-in for less completed to more": Kind(
         LESS, "2 complete 1400", "complete to 1400", "an all-in for less is completed to 1000", ("B.8", "B.8"),
         LESS_LEGAL,
+    ),
+    "all-in for less that either size completes with the same last chips": Kind(
+        fourth("1 bet 60 low", behind={1: 60, 2: 73}), "2 complete 70 low", "complete to 70 (small)",
+        "an all-in for less is completed to 73", ("B.8", "B.8"),
+        "fold, call 60, complete to 73 (small) all-in, complete to 73 (big) all-in",
     ),
     "not reopened": Kind(
         fifth("1 bet 1000", "2 raise 1300", "3 call 1300", behind={2: 1300}), "1 raise 2300", "raise to 2300",

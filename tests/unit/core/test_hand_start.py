@@ -10,6 +10,7 @@ from stud_core.evolve import evolve
 from stud_core.gate import Wait, hand_gate, pause_left_ms
 from stud_core.presets import PLAYNOW, WILLIAM_HILL, table_config
 from stud_core.rejection import Reason
+from stud_core.ruleset import DealOrigin, Ruleset
 from stud_core.state import Phase
 from stud_core.timers import next_deadline
 from tests.unit.core.house import FREE, House, kinds, knobs, only
@@ -100,7 +101,21 @@ def asked_house() -> House:
     return house
 
 
-@pytest.mark.rules("P8")
+@pytest.mark.rules("P6", "P7", "P8")
+@pytest.mark.parametrize(("ruleset", "asked", "posting"), [(PLAYNOW, (1, 2), ()), (WILLIAM_HILL, (), (1, 2))])
+def test_whose_ante_posts_itself_when_he_chose_nothing(
+    ruleset: Ruleset, asked: tuple[int, ...], posting: tuple[int, ...]
+):
+    house = House(ruleset)
+    for seat in (1, 2):
+        sitting = only(house.send(cmd.TakeSeat(f"a{seat}", seat, 10_000)), ev.BuyInRequested).sitting_no
+        house.send(cmd.RecordFunding(sitting, 10_000))
+    house.ready_deck()
+    opened = only(house.send(cmd.StartHand()), ev.AntesOpened)
+    assert (opened.prompted, opened.posting) == (asked, posting)
+
+
+@pytest.mark.rules("P5", "P8", "W4")
 def test_asked_players_post_one_by_one():
     house = asked_house()
     prompt = house.hand.prompts[0].prompt_id
@@ -211,6 +226,36 @@ def test_without_a_clock_the_table_waits():
     assert house.state.hand is None
 
 
+@pytest.mark.knob("action_clock_ms", 0, 1_000, 600_000)
+@pytest.mark.knob("ante_clock_ms", 0, 1_000, 600_000)
+@pytest.mark.knob("show_clock_ms", 0, 1_000, 600_000)
+@pytest.mark.parametrize(("ante", "action", "show"), [(0, 1_000, 600_000), (1_000, 600_000, 0), (600_000, 0, 1_000)])
+def test_each_clock_runs_as_long_as_the_ruleset_says(ante: int, action: int, show: int):
+    house = House(knobs(RULES, ante_clock_ms=ante, action_clock_ms=action, show_clock_ms=show))
+    house.sit(1, auto_post=False)
+    house.sit(2)
+    house.ready_deck()
+
+    def left(deadline_ms: int) -> int:
+        return deadline_ms - house.now_ms if deadline_ms else 0
+
+    house.send(cmd.StartHand())
+    assert left(house.hand.prompts[0].deadline_ms) == ante
+    house.send(cmd.PostAnte("a1", house.hand.prompts[0].prompt_id))
+    house.deal()
+    assert left(house.hand.deadline_ms) == action
+    house.play("1 bring_in, 2 fold")
+    assert left(house.hand.prompts[0].deadline_ms) == show
+
+
+@pytest.mark.knob("version", 1, 7, 2_147_483_647)
+@pytest.mark.parametrize("version", [1, 7, 2_147_483_647])
+def test_a_hand_says_by_which_version_of_the_rules_it_is_played(version: int):
+    house = House(knobs(RULES, version=version), [1, 2])
+    house.start()
+    assert house.happened(ev.HandStarted)[0].rules_version == version
+
+
 @pytest.mark.parametrize("ante", [0, 50])
 def test_antes_may_be_nothing(ante: int):
     house = House(RULES, [1, 2], ante=ante)
@@ -223,15 +268,23 @@ def test_antes_may_be_nothing(ante: int):
 
 
 @pytest.mark.rules("W26")
-def test_the_button_moves_to_the_next_player_dealt_in():
-    house = House(BUTTON, [2, 5, 7], up={2: "2c", 5: "Td", 7: "Jh"})
+@pytest.mark.knob("deal_origin", DealOrigin.BUTTON)
+@pytest.mark.parametrize(("first", "second", "third"), [(2, 5, 7), (1, 2, 3), (1, 2, 8), (1, 7, 8)])
+def test_the_button_moves_to_the_next_player_dealt_in(first: int, second: int, third: int):
+    """He may sit right beside the last one, or across empty seats."""
+    house = House(BUTTON, [first, second, third])
     orders = []
     for _ in range(4):
         house.ready_deck()
         house.send(cmd.StartHand())
         orders.append((house.hand.button, house.hand.order))
         house.send(cmd.VoidHand(house.hand.hand_no, "test", "op"))
-    assert orders == [(7, (2, 5, 7)), (2, (5, 7, 2)), (5, (7, 2, 5)), (7, (2, 5, 7))]
+    assert orders == [
+        (third, (first, second, third)),
+        (first, (second, third, first)),
+        (second, (third, first, second)),
+        (third, (first, second, third)),
+    ]
 
 
 def test_an_aborted_ante_round_does_not_move_the_button():

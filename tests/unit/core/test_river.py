@@ -73,3 +73,12 @@ def test_the_reserve_decides_the_boundary():
 def test_burns_without_recycling_go_to_a_community_card():
     ruleset = knobs(PLAYNOW, river_shortage=RiverShortage.COMMUNITY)
     assert river_plan(ruleset, (7, 7, 7, 7, 7)) == RiverPlan(DealMode.COMMUNITY, False, 7, 3)
+
+
+@pytest.mark.rules("W20", "W21")
+@pytest.mark.knob("river_shortage", RiverShortage.COMMUNITY)
+def test_nothing_is_recycled_by_the_page_without_burns():
+    """With burns it would show: PlayNow deals these four from the shuffled burns and stub."""
+    assert river_plan(PLAYNOW, (8, 8, 8, 8, 4)) == RiverPlan(DealMode.RECYCLE, False, 1, 4)
+    burning = knobs(WILLIAM_HILL, burns=True)
+    assert river_plan(burning, (8, 8, 8, 8, 4)) == RiverPlan(DealMode.COMMUNITY, False, 1, 3)

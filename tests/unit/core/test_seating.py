@@ -6,9 +6,11 @@ import pytest
 
 from stud_core import commands as cmd
 from stud_core import events as ev
+from stud_core.amounts import MAX_AMOUNT
 from stud_core.decide import decide
 from stud_core.presets import PLAYNOW, WILLIAM_HILL, table_config
 from stud_core.rejection import Reason, Rejection
+from stud_core.ruleset import BuyInLimit
 from stud_core.state import Life, Phase, Sit, Sitting, Table
 from stud_core.timers import next_deadline
 from tests.unit.core.house import FREE, House, kinds, knobs, only
@@ -89,6 +91,42 @@ def test_a_full_table():
     assert [house.sit(None).seat, house.sit(None).seat] == [1, 2]
     refusal = house.refuse(cmd.TakeSeat("b", None, 10_000))
     assert (refusal.reason, refusal.rule) == (Reason.TABLE_FULL, "W3")
+    refusal = house.refuse(cmd.TakeSeat("b", 3, 10_000))
+    assert (refusal.reason, refusal.rule) == (Reason.SEAT_OUT_OF_RANGE, "W3")
+
+
+@pytest.mark.knob("min_buy_in", 1, 12, 4_321, 1_000_000_000_000_000)
+@pytest.mark.parametrize(
+    ("limit", "least"),
+    [
+        (BuyInLimit(amount=1), 1),
+        (BuyInLimit(amount=4_321), 4_321),
+        (BuyInLimit(amount=MAX_AMOUNT), MAX_AMOUNT),
+        (BuyInLimit(small_bets=1), 500),
+        (BuyInLimit(small_bets=12), 6_000),
+    ],
+)
+def test_the_least_buy_in_is_an_amount_or_so_many_small_bets(limit: BuyInLimit, least: int):
+    house = House(knobs(PLAYNOW, min_buy_in=limit, max_buy_in=None))
+    assert house.refuse(cmd.TakeSeat("a", 1, least - 1)).reason is Reason.BUY_IN_TOO_SMALL
+    house.send(cmd.TakeSeat("a", 1, least))
+
+
+@pytest.mark.knob("max_buy_in", 1, 12, 4_321, 1_000_000_000_000_000)
+@pytest.mark.parametrize(
+    ("limit", "most"),
+    [
+        (BuyInLimit(amount=1), 1),
+        (BuyInLimit(amount=4_321), 4_321),
+        (BuyInLimit(amount=MAX_AMOUNT), MAX_AMOUNT),
+        (BuyInLimit(small_bets=1), 500),
+        (BuyInLimit(small_bets=12), 6_000),
+    ],
+)
+def test_the_greatest_buy_in_is_an_amount_or_so_many_small_bets(limit: BuyInLimit, most: int):
+    house = House(knobs(PLAYNOW, min_buy_in=BuyInLimit(amount=1), max_buy_in=limit))
+    assert house.refuse(cmd.TakeSeat("a", 1, most + 1)).reason is Reason.BUY_IN_TOO_LARGE
+    house.send(cmd.TakeSeat("a", 1, most))
 
 
 def test_a_declined_buy_in_frees_seat_and_account():

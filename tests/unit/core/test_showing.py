@@ -255,6 +255,19 @@ def test_odd_units_by_the_highest_card(up: dict[int, str], down: dict[int, str],
     assert {share.seat: share.amount for share in house.happened(ev.PotAwarded)[0].shares} == shares
 
 
+@pytest.mark.knob("rake_bps", 0, 1, 333, 999, 1_000)
+@pytest.mark.parametrize(("bps", "rake"), [(0, 0), (1, 0), (333, 24), (999, 74), (1_000, 75)])
+def test_rake_is_so_many_hundredths_of_a_percent_rounded_down(bps: int, rake: int):
+    """Of 7.50: 333 basis points are 24.975 cents, 999 are 74.925."""
+    house = House(knobs(RULES, rake_bps=bps), [1, 2, 3])
+    house.start()
+    house.passive(street=5)
+    while house.hand.phase is Phase.BETTING:
+        verbs = [option.verb for option in house.hand.options]
+        house.act(house.hand.turn_seat, "bet" if ev.Verb.BET in verbs else "fold")
+    assert [(award.amount, award.rake) for award in house.happened(ev.PotAwarded)] == [(750, rake)]
+
+
 @pytest.mark.knob("no_rake_before_fourth", True, False)
 @pytest.mark.parametrize(("before_fourth", "rake"), [(True, 0), (False, 15)])
 def test_rake_before_fourth_street(before_fourth: bool, rake: int):
@@ -268,8 +281,10 @@ def test_rake_before_fourth_street(before_fourth: bool, rake: int):
     assert house.state.rake_taken == rake
 
 
-def test_a_hand_that_ends_on_fourth_street_is_raked():
-    house = House(knobs(RULES, rake_bps=1_000), [1, 2, 3])
+@pytest.mark.knob("no_rake_before_fourth", True, False)
+@pytest.mark.parametrize("before_fourth", [True, False])
+def test_a_hand_that_ends_on_fourth_street_is_raked(before_fourth: bool):
+    house = House(knobs(RULES, rake_bps=1_000, no_rake_before_fourth=before_fourth), [1, 2, 3])
     house.start()
     house.passive(street=4)
     winner = house.hand.turn_seat
@@ -279,14 +294,16 @@ def test_a_hand_that_ends_on_fourth_street_is_raked():
     assert [(award.amount, award.rake) for award in house.happened(ev.PotAwarded)] == [(750, 75)]
 
 
-def test_rake_that_the_main_pot_cannot_bear_comes_from_the_next():
-    house = House(knobs(RULES, rake_bps=1_000), {1: 50, 2: 10_000, 3: 10_000}, up=UP, down=DOWN)
+@pytest.mark.knob("rake_cap", None, 0, 100, 200)
+@pytest.mark.parametrize(("cap", "main", "side"), [(None, 150, 105), (200, 150, 50), (100, 100, 0), (0, 0, 0)])
+def test_rake_that_the_main_pot_cannot_bear_comes_from_the_next(cap: int | None, main: int, side: int):
+    house = House(knobs(RULES, rake_bps=1_000, rake_cap=cap), {1: 50, 2: 10_000, 3: 10_000}, up=UP, down=DOWN)
     house.start()
     house.passive(street=5)
     house.play("2 bet, 3 call")
     house.passive()
-    assert [(award.amount, award.rake) for award in house.happened(ev.PotAwarded)] == [(2_400, 105), (150, 150)]
-    assert house.happened(ev.HandEnded)[0].rake == house.state.rake_taken == 255
+    assert [(award.amount, award.rake) for award in house.happened(ev.PotAwarded)] == [(2_400, side), (150, main)]
+    assert house.happened(ev.HandEnded)[0].rake == house.state.rake_taken == main + side
 
 
 @pytest.mark.knob("rake_cap", 100)

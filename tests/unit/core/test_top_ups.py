@@ -72,9 +72,12 @@ def test_in_a_hand_chips_wait_for_the_verdict():
     ]
 
 
-def test_what_does_not_fit_stays_pending_and_is_paid_out():
+@pytest.mark.knob("top_up", TopUp.WITHIN_LIMITS, TopUp.ANY_AMOUNT)
+@pytest.mark.parametrize("top_up", TopUp)
+def test_what_does_not_fit_stays_pending_and_is_paid_out(top_up: TopUp):
+    """The maximum is that of both; they differ below the minimum."""
     up = {1: "2c 4d 6h 8s", 2: "Ac Kd Jh 9s"}
-    house = House(PLAYNOW, {1: 20_000, 2: 20_000}, up=up, down={1: "Qc Th 3s", 2: "As Ad 3h"})
+    house = House(knobs(PLAYNOW, top_up=top_up), {1: 20_000, 2: 20_000}, up=up, down={1: "Qc Th 3s", 2: "As Ad 3h"})
     house.start()
     house.play("1 bring_in, 2 call, 2 bet")
     # 500 and the bring-in are in the pot, so a top-up fits now; he wins, and it fits no more.
@@ -95,12 +98,16 @@ def test_what_does_not_fit_stays_pending_and_is_paid_out():
     assert (house.state.paid_in, house.state.paid_out) == (40_700, claim)
 
 
-def test_chips_up_to_the_maximum_fit():
-    house = House(PLAYNOW, {1: 12_000})
+@pytest.mark.knob("top_up", TopUp.WITHIN_LIMITS, TopUp.ANY_AMOUNT)
+@pytest.mark.parametrize("top_up", TopUp)
+def test_chips_up_to_the_maximum_fit(top_up: TopUp):
+    house = House(knobs(PLAYNOW, top_up=top_up), {1: 12_000})
+    assert house.refuse(cmd.AddChips("a1", 8_001)).reason is Reason.TOP_UP_OUT_OF_LIMITS
     house.send(cmd.AddChips("a1", 8_000))
     assert only(house.send(cmd.RecordTopUp(1, 1, 8_000)), ev.ChipsAdded).stack == 20_000
 
 
+@pytest.mark.knob("top_up", TopUp.WITHIN_LIMITS)
 def test_a_short_stack_may_ask_for_too_little_only_in_a_hand():
     house = broke_house()
     house.start()
@@ -120,6 +127,13 @@ def test_any_amount_is_a_knob():
     house.send(cmd.RecordVerdict(1, 1))
     house.send(cmd.AddChips("a2", 1))
     assert only(house.send(cmd.RecordTopUp(2, 1, 1)), ev.ChipsAdded).stack == 4_951
+
+
+@pytest.mark.knob("max_buy_in", None)
+def test_without_a_maximum_any_stack_may_grow():
+    house = House(knobs(PLAYNOW, max_buy_in=None), {1: 1_000_000})
+    house.send(cmd.AddChips("a1", 1_000_000))
+    assert only(house.send(cmd.RecordTopUp(1, 1, 1_000_000)), ev.ChipsAdded).stack == 2_000_000
 
 
 def test_leaving_waits_for_an_open_top_up():

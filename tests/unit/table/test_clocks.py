@@ -344,6 +344,7 @@ async def test_there_is_one_timer():
 
 
 @simulated
+@pytest.mark.rules("W27")
 async def test_hands_follow_each_other_after_the_pause_and_not_before(tmp_path):
     async with MemorySystem(tmp_path) as system:
         game = Game(system)
