@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from stud_core.ruleset import TableConfig
 from stud_core.state import Life, Sit, Table
 
 
@@ -26,7 +25,7 @@ class Wait(StrEnum):
 def hand_gate(state: Table) -> Wait:
     """Why no hand may start now, NOTHING (falsy) when one may.
 
-    ``hand_pause_ms`` after the last hand and the server's memory are not looked at: see ``pause_left_ms``.
+    ``hand_pause_ms`` after the last hand and the server's memory are not looked at: they are the service's.
     """
     if state.hand is not None:
         return Wait.HAND_RUNNING
@@ -43,11 +42,6 @@ def hand_gate(state: Table) -> Wait:
     if state.deck_hand_no != state.hand_no + 1:
         return Wait.DECK_NOT_READY
     return Wait.NOTHING
-
-
-def pause_left_ms(config: TableConfig, ended_at_ms: int, now_ms: int) -> int:
-    """Milliseconds until the pause after a hand that ended at ``ended_at_ms`` (0 = none yet) is over; 0 when it is."""
-    return max(0, ended_at_ms + config.hand_pause_ms - now_ms) if ended_at_ms else 0
 
 
 def is_ready(state: Table, seat: int) -> bool:

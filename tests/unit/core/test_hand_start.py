@@ -7,8 +7,8 @@ import pytest
 from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.evolve import evolve
-from stud_core.gate import Wait, hand_gate, pause_left_ms
-from stud_core.presets import PLAYNOW, WILLIAM_HILL, table_config
+from stud_core.gate import Wait, hand_gate
+from stud_core.presets import PLAYNOW, WILLIAM_HILL
 from stud_core.rejection import Reason
 from stud_core.ruleset import DealOrigin, Ruleset
 from stud_core.state import Phase
@@ -60,14 +60,6 @@ def test_one_unit_is_enough_to_be_dealt_in_and_nothing_is_not():
     house.ready_deck()
     assert house.at(1).stack == 0
     assert hand_gate(house.state) is Wait.TOO_FEW_PLAYERS
-
-
-def test_the_pause_between_hands():
-    config = table_config(PLAYNOW, hand_pause_ms=3_000)
-    assert pause_left_ms(config, 0, 5) == 0
-    assert pause_left_ms(config, 10_000, 10_500) == 2_500
-    assert pause_left_ms(config, 10_000, 13_000) == 0
-    assert pause_left_ms(config, 10_000, 99_000) == 0
 
 
 @pytest.mark.rules("P5", "P6")
