@@ -78,11 +78,14 @@ def discard(
     service: ServiceName,
     table: TableId,
     first: Annotated[bool, typer.Option("--first", help="Only the first, which holds up the others.")] = False,
+    answers: Annotated[
+        bool, typer.Option("--answers", help="Also what the wallet or the referee answered a table.")
+    ] = False,
     data: DataDir = None,
     json_output: JsonFlag = False,
 ) -> None:
     """Throw a table's parked messages away; what they said is lost for that service. What the wallet or the referee
-    did answer a table is sent once and stays: mend the service and let it retry.
+    answered a table is sent once: chips may be stuck without it, so mend the service and let it retry.
 
     Example: stud dead discard wallet demo-playnow
     """
@@ -94,7 +97,7 @@ def discard(
         if not chosen:
             could_not_run(_nothing(service, table))
         for letter in chosen:
-            if await _is_an_answer(log, letter):
+            if _is_an_answer(letter) and not answers:
                 could_not_run(_needed(letter))
         return await log.dead_discard(service, shard, table, up_to=chosen[-1].number)
 
@@ -102,24 +105,18 @@ def discard(
     _done({"service": service, "table": table, "discarded": count}, f"{count} messages discarded", json_output)
 
 
-async def _is_an_answer(log: EventLog, letter: DeadLetter) -> bool:
-    """Whether money waits at the table for this message: the log that it names must hold it, so that a forged one can
-    be dropped.
-    """
-    entry = letter.entry
-    name = keys.parse_stream(entry.stream)
-    if letter.service != Service.TABLE or name is None or name.kind not in {"ledger", "verdicts"}:
-        return False
-    commits = await log.read(entry.stream, after=entry.version - 1, limit=1)
-    return any(commit.hash == entry.head_hash and entry.event in commit.body for commit in commits)
+def _is_an_answer(letter: DeadLetter) -> bool:
+    """Whether money may wait at the table for this message."""
+    feed = keys.parse_stream(letter.entry.feed)
+    return letter.service == Service.TABLE and feed is not None and feed.kind in {"ledger-feed", "verdicts"}
 
 
 def _needed(letter: DeadLetter) -> str:
     table, entry = letter.table_id, letter.entry
     return (
-        f"{entry.stream} version {entry.version} answers {table} and is sent once: chips would be stuck without it. "
-        f"Mend the table service, then `stud dead retry table {table}`; what the dealer sent before it can be dropped "
-        "with --first"
+        f"version {entry.version} of {entry.stream} answers {table} and is sent once: chips may be stuck without it. "
+        f"Mend the table service, then `stud dead retry table {table}`; what the dealer sent before it is dropped with "
+        "--first, and with --answers answers too"
     )
 
 

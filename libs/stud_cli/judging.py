@@ -76,6 +76,8 @@ def _judge(hand: RecordedHand, rng: Random) -> Verdict:
             if (verdict.matched and not verdict.note) or not cards.fits_actors:
                 return verdict
             found.append(verdict)
+            if not cards.fits_awards:
+                break  # a search so wide that found nothing would hardly find more the next time
     # A match that leaves something unchecked is better than a mismatch; among equals the first reading counts.
     return min(found, key=lambda verdict: not verdict.matched)
 

@@ -16,7 +16,7 @@ from stud_cli.history import Step, steps
 from stud_cli.offline import NoLog, open_log
 from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_run, last_line, notes, table_of
 from stud_cli.references import References
-from stud_cli.verdicts import Verdicts, read_verdicts
+from stud_cli.verdicts import Final, Verdicts, read_verdicts
 from stud_core import conservation
 from stud_core import events as ev
 from stud_core import verdict_events as ve
@@ -151,8 +151,9 @@ class Hand(msgspec.Struct):
     version: int = 0
     head_hash: bytes = b""
     ended: ev.HandEnded | ev.HandVoided | None = None
-    judged: bool = False
-    """Whether the table took a verdict on it."""
+    taken: ev.TableHandVerified | ev.TableHandResolved | None = None
+    """The verdict on it as the table took it."""
+    taken_at: int = 0
     resolved_at: int = 0
     """Where the table took the decision of two operators on it: what was wrong with it before was known to them."""
 
@@ -178,7 +179,7 @@ async def verify_table(log: EventLog, table_id: str, verdicts: Verdicts, key: Ke
     except (ChainBroken, WireError) as error:
         found.add(table_id, getattr(error, "version", 0), f"deck log: {error}")
     known = verdicts.final.get(table_id, {})
-    if any(hand.judged and hand.hand_no not in known for hand in hands.values()):
+    if any(hand.taken and hand.hand_no not in known for hand in hands.values()):
         verdicts = await _fresh_verdicts(log, table_id, verdicts)
     for hand in ended:
         _check_verdict(table_id, hand, verdicts, found, is_last=hand is ended[-1])
@@ -225,7 +226,8 @@ def _note_hand(step: Step, hands: dict[int, Hand]) -> None:
             hand.version = step.stored.version
             hand.head_hash = step.stored.hash
         elif isinstance(event, ev.TableHandVerified | ev.TableHandResolved) and event.hand_no in hands:
-            hands[event.hand_no].judged = True
+            hands[event.hand_no].taken = event
+            hands[event.hand_no].taken_at = step.stored.version
             if isinstance(event, ev.TableHandResolved):
                 hands[event.hand_no].resolved_at = step.stored.version
 
@@ -237,11 +239,15 @@ def _check_verdict(table_id: str, hand: Hand, verdicts: Verdicts, found: Verific
     if final is None:
         if hand.hand_no in verdicts.disputed.get(table_id, {}):
             found.add(*where, f"hand {hand.hand_no}: disputed, not resolved")
-        elif hand.judged:
+        elif hand.taken:
             found.add(*where, f"hand {hand.hand_no}: the table took a verdict that the referee's log does not hold")
         elif not is_last:
             found.add(*where, f"hand {hand.hand_no}: no verdict, and yet play went on")
         return
+    if hand.taken is not None and not _is_taken(hand.taken, final, verdicts.versions[table_id, hand.hand_no]):
+        found.add(
+            table_id, hand.taken_at, f"hand {hand.hand_no}: the table took another verdict than the referee's log has"
+        )
     if isinstance(final, ve.HandResolved):
         return
     ref = final.table_ref
@@ -250,3 +256,13 @@ def _check_verdict(table_id: str, hand: Hand, verdicts: Verdicts, found: Verific
     ended = hand.ended
     if isinstance(ended, ev.HandEnded) and (set(final.postings), final.rake) != (set(ended.deltas), ended.rake):
         found.add(*where, f"hand {hand.hand_no}: the verdict's figures are not the table's")
+
+
+def _is_taken(taken: ev.TableHandVerified | ev.TableHandResolved, final: Final, version: int) -> bool:
+    """Whether what the table took is the verdict that stands in the referee's log, and says the same."""
+    if taken.verdict_version != version:
+        return False
+    if isinstance(taken, ev.TableHandVerified) or isinstance(final, ve.HandVerified):
+        return isinstance(taken, ev.TableHandVerified) and isinstance(final, ve.HandVerified)
+    void = taken.choice is ev.ResolutionChoice.VOID  # then the stacks are the table's own of before the hand
+    return taken.choice is final.choice and (void or taken.stacks == final.stacks)

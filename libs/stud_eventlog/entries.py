@@ -7,12 +7,15 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
+from stud_eventlog import keys
 from stud_eventlog.types import HASH_BYTES, ChainBroken, DeadLetter, EventLogError, FeedEntry, StoredCommit
 
 # A log's entry: head hash after it, previous head's hash, commit id, body. The script relies on this order.
 LOG_HASH, LOG_PREV, LOG_ID, LOG_BODY = b"h", b"p", b"c", b"b"
 # A feed's entry: stream, version, index in the outbox, head hash, event.
 FEED_STREAM, FEED_VERSION, FEED_INDEX, FEED_HASH, FEED_EVENT = b"s", b"v", b"i", b"h", b"e"
+
+_TOO_MANY, _TOO_MANY_LINES = 2**63, 2**32
 
 Row = tuple[StoredCommit, bytes]
 """A commit and the head hash that was stored beside it."""
@@ -47,22 +50,22 @@ def as_feed_entry(row: Row) -> FeedEntry:
 
 
 def feed_entry(feed: str, entry_id: bytes, fields: Sequence[bytes]) -> FeedEntry:
-    """Decodes an entry of a feed, or of a log that is read as one: its fields tell."""
-    if LOG_BODY in fields[::2]:
+    """Decodes an entry of a feed, or of a log read as one. What is no entry of a feed comes without a stream, at
+    version 0: the reader must be able to pass it. Raises ChainBroken for a log's.
+    """
+    kind = keys.parse_stream(feed)
+    if kind is not None and kind.kind in keys.LOG_KINDS:
         return as_feed_entry(log_row(feed, entry_id, fields))
+    name = entry_id.decode("ascii")
     values = dict(zip(fields[::2], fields[1::2], strict=False))
     try:
-        return FeedEntry(
-            feed,
-            entry_id.decode("ascii"),
-            values[FEED_STREAM].decode("ascii"),
-            int(values[FEED_VERSION]),
-            int(values[FEED_INDEX]),
-            values[FEED_HASH],
-            values[FEED_EVENT],
-        )
-    except (KeyError, ValueError) as why:
-        raise EventLogError(f"{feed}: entry {entry_id!r} should have the fields s, v, i, h and e: {why!r}") from None
+        version, index = int(values[FEED_VERSION]), int(values[FEED_INDEX])
+        stream, head_hash = values[FEED_STREAM].decode("ascii"), values[FEED_HASH]
+    except (KeyError, ValueError):
+        return FeedEntry(feed, name, "", 0, 0, b"", values.get(FEED_EVENT, b""))
+    if not (0 < version < _TOO_MANY and 0 <= index < _TOO_MANY_LINES):
+        version = index = 0
+    return FeedEntry(feed, name, stream, version, index, head_hash, values.get(FEED_EVENT, b""))
 
 
 def letter_field(table_id: str, entry: FeedEntry) -> bytes:

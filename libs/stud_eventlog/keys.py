@@ -184,6 +184,19 @@ def _if_shard_exists(name: StreamName) -> StreamName | None:
     return name if name.shard is not None and name.shard < SHARDS else None
 
 
+def may_speak_in(feed: str, stream: str) -> bool:
+    """Whether a feed's entries may come from that log: of the same shard or currency, and of its own service."""
+    target, source = parse_stream(feed), parse_stream(stream)
+    if target is None or source is None:
+        return False
+    if target.kind == "verdicts":
+        return stream == feed
+    if target.kind == "ledger-feed":
+        return source.kind == "ledger" and source.currency == target.currency
+    wanted = {"table-events": "table", "dealer-events": "deck"}.get(target.kind)
+    return source.kind == wanted and source.table_id is not None and shard_of(source.table_id) == target.shard
+
+
 ScanKind = Literal["table", "deck", "ledger", "verdicts"]
 
 SCAN_PATTERNS: dict[ScanKind, str] = {

@@ -11,6 +11,7 @@ What may go wrong, and what then happens:
                                            run on. `stud dead retry` replays the line, `stud dead discard` drops it
     an event of a newer build              its feed stands still, with an alarm, until this build is replaced
     nobody can tell whose an entry is      the same
+    no log of a feed can have sent it      an alarm, and it is passed
     the feed went back in time             an alarm, and the feed is read from its start again
 """
 
@@ -27,7 +28,6 @@ from structlog.contextvars import bind_contextvars
 from stud_eventlog import keys
 from stud_eventlog.types import START, EventLogError, FeedEntry
 from stud_service.kit import Kit
-from stud_service.originals import whole_commit
 from stud_service.parking import Parking
 from stud_service.patience import Backoff, Poison, poisons, settle, stop_if_cancelled
 from stud_wire.codec import UnknownEventError
@@ -175,7 +175,6 @@ class FeedReader:
     async def _take(self, entries: Sequence[FeedEntry]) -> None:
         """Handles a batch and moves on: to its end, or in each feed to the first entry that cannot be passed."""
         self.counts.read += len(entries)
-        entries = [await self._readable(entry) for entry in entries]
         stops: dict[str, FeedEntry] = {}
         lines: dict[str, list[FeedEntry]] = {}
         for entry in entries:
@@ -206,27 +205,15 @@ class FeedReader:
         self._unsaved.update(passed)
         self._save_is_due.set()
 
-    async def _readable(self, entry: FeedEntry) -> FeedEntry:
-        """Where only its content tells whose an entry is and that cannot be read, take the commit itself, as it may be
-        nothing but the copy that was changed.
-        """
-        name = keys.parse_stream(entry.stream)
-        if name is None or name.kind != "ledger":
-            return entry
-        try:
-            self._key(entry)
-        except Exception:  # noqa: BLE001  (whatever it is: if the commit does not help either it is told then)
-            commits: list[FeedEntry | None] = []
-
-            async def look() -> None:
-                commits.append(await whole_commit(self._log, entry))
-
-            await settle(look, self._log, what=f"read {entry.stream}")
-            return commits[0] or entry
-        return entry
-
     def _table_of(self, entry: FeedEntry) -> str | None:
-        """Returns whose entry it is, if need be by its stream alone: then handling it will fail and park it."""
+        """Returns whose entry it is, if need be by its stream alone: then handling it will fail and park it.
+
+        What no log of that feed can have sent is nobody's. A ledger's feed tells which log counts, whatever it names.
+        """
+        feed = keys.parse_stream(entry.feed)
+        if not keys.may_speak_in(entry.feed, entry.stream) and (feed is None or feed.kind != "ledger-feed"):
+            logger.critical("not_of_its_feed", feed=entry.feed, entry=entry.entry_id, stream=entry.stream)
+            return None
         try:
             return self._key(entry)
         except UnknownEventError:

@@ -1,51 +1,58 @@
 """What a feed's entry says by the log that it names.
 
 Entries are copies, and nothing chains them: a changed byte, or an entry that somebody put there, would move chips that
-no log speaks of. So where money depends on it the copy is only a pointer, and the log is asked (ADR 0005).
+no log speaks of. So where money depends on it the log is asked (ADR 0005).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import structlog
 
+from stud_eventlog import keys
 from stud_eventlog.log import EventLog
 from stud_eventlog.types import FeedEntry
-from stud_service.patience import Poison
-from stud_wire.commits import decode_commit, decode_event, encoded_events
+from stud_wire.codec import WireError
+from stud_wire.commits import decode_commit, encoded_events
 
 logger = structlog.get_logger(__name__)
 
-NOT_IN_ITS_LOG = "NOT_IN_ITS_LOG"
-WHOLE = -1
-"""Index of an entry whose event is a commit's whole body, as verdict logs have it."""
+LATELY = 10_000
+"""Commits at the end of a log that are read again where a copy differs; more than a feed is ever behind."""
+
+PAGE = 500
 
 
-async def whole_commit(log: EventLog, entry: FeedEntry) -> FeedEntry | None:
-    """Return an entry with the whole commit that it names instead of its copy, None where there is no such commit."""
-    commits = await log.read(entry.stream, after=entry.version - 1, limit=1)
-    if not commits or (commits[0].version, commits[0].hash) != (entry.version, entry.head_hash):
-        return None
-    return replace(entry, event=commits[0].body, index=WHOLE)
-
-
-async def originals(log: EventLog, entry: FeedEntry) -> list[Any]:
-    """Return the event of an entry as its log has it: where the copy differs all events of that commit, since whatever
-    was handled before is recognised by its numbers. Nothing for an ignorable event of a newer build.
-
-    Raises Poison where the log has no such commit, WireError, EventLogError.
-    """
-    commit = await whole_commit(log, entry)
-    if commit is None:
-        raise Poison(
-            f"{NOT_IN_ITS_LOG}: {entry.stream} has no version {entry.version} with the hash that the entry names"
-        )
-    if entry.event in encoded_events(commit.event):
-        event = decode_event(entry.event)
-        return [] if event is None else [event]
+async def is_original(log: EventLog, entry: FeedEntry) -> bool:
+    """Whether the log has exactly this event at the version that the entry names. Raises EventLogError."""
+    if keys.may_speak_in(entry.feed, entry.stream) and entry.version > 0:
+        for commit in await log.read(entry.stream, after=entry.version - 1, limit=1):
+            named = (commit.version, commit.hash) == (entry.version, entry.head_hash)
+            if named and entry.event in _events(commit.body):
+                return True
     logger.critical(
         "feed_differs_from_log", feed=entry.feed, entry=entry.entry_id, stream=entry.stream, version=entry.version
     )
-    return list(decode_commit(commit.event).events)
+    return False
+
+
+def _events(body: bytes) -> list[bytes]:
+    try:
+        return encoded_events(body)
+    except WireError:
+        return []
+
+
+async def lately(log: EventLog, stream: str, kinds: tuple[type, ...]) -> list[tuple[int, Any]]:
+    """Return (version, event) of all events of these kinds at a log's end, in order: what the entry of a feed should
+    have told is among them, and what was handled before is recognised by its numbers. Raises EventLogError, WireError.
+    """
+    end = (await log.head(stream)).version
+    return [
+        (commit.version, event)
+        for start in range(max(0, end - LATELY), end, PAGE)
+        for commit in await log.read(stream, after=start, limit=PAGE)
+        for event in decode_commit(commit.body).events
+        if isinstance(event, kinds)
+    ]

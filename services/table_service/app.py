@@ -61,12 +61,13 @@ class TableApp:
     async def handle(self, entries: Sequence[FeedEntry]) -> None:
         """Record one table's facts in order; returns when they are durable."""
         for entry in entries:
-            for fact in await inbound.facts_of(self._kit.log, entry):
-                await self._record(entry, fact)
+            facts, again = await inbound.facts_of(self._kit.log, entry)
+            for fact in facts:
+                await self._record(entry, fact, again=again)
 
-    async def _record(self, entry: FeedEntry, fact: inbound.Inbound) -> None:
+    async def _record(self, entry: FeedEntry, fact: inbound.Inbound, *, again: bool) -> None:
         """Record one fact. Where it is refused for good the line is parked and the table hears nothing more; it says
-        so instead of only waiting: it is paused for the same reason.
+        so instead of only waiting: it is paused for the same reason. What is told ``again`` may be long over.
         """
         command = inbound.command_for(fact)
         if command is None:
@@ -79,6 +80,8 @@ class TableApp:
                 return
             if refused.reason in RETRY:
                 raise EventLogError(refused.reason) from None
+            if again:
+                return
             self.registry.pause(fact.table_id, refused.reason)
             raise Poison(f"{type(fact.event).__name__} refused: {refused.reason}") from None
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+import structlog
 
 from stud_core import deck_events as de
 from stud_core import verdict_events as ve
@@ -30,8 +31,14 @@ from stud_core.state import SETTLEMENT_BLOCKED
 from stud_eventlog import keys
 from stud_eventlog.log import EventLog
 from stud_eventlog.types import FeedEntry
-from stud_service.originals import WHOLE, originals
+from stud_service.originals import is_original, lately
+from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit, decode_event
+
+logger = structlog.get_logger(__name__)
+
+UNREADABLE = "unreadable"
+"""Whose line a ledger's answer joins of which the copy does not say."""
 
 
 class Inbound(msgspec.Struct, frozen=True):
@@ -43,11 +50,9 @@ class Inbound(msgspec.Struct, frozen=True):
 
 
 def read_entry(entry: FeedEntry) -> list[Inbound]:
-    """Decode a feed entry; raises WireError. Verdict logs carry whole commits, feeds single events, unless the copy
-    could not be read (``stud_service.originals``).
-    """
+    """Decode a feed entry by its copy; raises WireError. Verdict logs carry whole commits, feeds single events."""
     name = keys.parse_stream(entry.stream)
-    if entry.index == WHOLE or (name is not None and name.kind == "verdicts"):
+    if name is not None and name.kind == "verdicts":
         events = decode_commit(entry.event).events
         return [Inbound(event.table, event, entry.version) for event in events if type(event) in _COMMANDS]
     event = decode_event(entry.event)
@@ -58,21 +63,37 @@ def read_entry(entry: FeedEntry) -> list[Inbound]:
     return [Inbound(event.table, event, entry.version)]
 
 
-async def facts_of(log: EventLog, entry: FeedEntry) -> list[Inbound]:
-    """As :func:`read_entry`, but what a ledger answered is taken from its log (ADR 0005). Cards need no such care: the
-    referee compares them with the deck before anything is paid. Raises Poison, WireError, EventLogError.
+async def facts_of(log: EventLog, entry: FeedEntry) -> tuple[list[Inbound], bool]:
+    """Return what an entry tells, and whether that is told again since the copy differs from the ledger's log: then it
+    is all that the ledger has answered lately (ADR 0005). Cards need no such care: the referee compares them with the
+    deck before anything is paid. Raises WireError, EventLogError.
     """
-    name = keys.parse_stream(entry.stream)
-    if name is None or name.kind != "ledger":
-        return read_entry(entry)
-    told = [event for event in await originals(log, entry) if type(event) in _COMMANDS]
-    return [Inbound(event.table, event, entry.version) for event in told]
+    feed = keys.parse_stream(entry.feed)
+    if feed is None or feed.kind != "ledger-feed":
+        facts = read_entry(entry)
+        module = ve.__name__ if feed is not None and feed.kind == "verdicts" else de.__name__
+        if any(type(fact.event).__module__ != module for fact in facts):
+            logger.critical("not_of_its_feed", feed=entry.feed, entry=entry.entry_id, stream=entry.stream)
+            return [], False
+        return facts, False
+    if await is_original(log, entry):
+        return read_entry(entry), False
+    told = await lately(log, keys.ledger_log(str(feed.currency)), _ANSWERS)
+    return [Inbound(e.table, e, version) for version, e in told if keys.shard_of(e.table) == feed.shard], True
 
 
 def table_of(entry: FeedEntry) -> str | None:
-    """Return the table an entry is for; None when it is for nobody."""
-    found = read_entry(entry)
-    return found[0].table_id if found else None
+    """Return the table an entry is for; None when it is for nobody. Raises WireError, but not for a ledger's answer:
+    whose it is its log tells.
+    """
+    try:
+        found = read_entry(entry)
+        return keys.check_table_id(found[0].table_id) if found else None
+    except (WireError, AttributeError, ValueError):
+        feed = keys.parse_stream(entry.feed)
+        if feed is None or feed.kind != "ledger-feed":
+            raise
+        return UNREADABLE
 
 
 def command_for(fact: Inbound) -> Command | None:
@@ -108,6 +129,7 @@ _COMMANDS: dict[type, Any] = {
     le.SettlementBlocked: lambda _e, _v: PauseTable(SETTLEMENT_BLOCKED, ""),
     le.HandSettled: lambda _e, _v: RecordSettlement(),
 }
+_ANSWERS = tuple(kind for kind in _COMMANDS if kind.__module__ == le.__name__)
 
 
 def harmless(reason: str) -> bool:

@@ -19,11 +19,11 @@ from stud_eventlog.errors import EventLogError
 from stud_eventlog.types import FeedEntry
 from stud_service.feeds import FeedReader, Poison
 from stud_service.kit import Kit
-from stud_service.originals import originals
+from stud_service.originals import is_original, lately
 from stud_wire.codec import WireError
-from stud_wire.commits import decode_commit
+from stud_wire.commits import decode_commit, decode_event
 from wallet_service.answers import command_for
-from wallet_service.asked import requests_of
+from wallet_service.asked import REQUESTS, requests_of
 from wallet_service.book import Book
 from wallet_service.line import Line
 from wallet_service.servicer import WalletServicer
@@ -83,10 +83,17 @@ class WalletApp:
                 await self.verdicts.advance(keys.shard_of(table), up_to=entry.version)
                 await self._settle(line)
             else:
-                for event in await originals(self._kit.log, entry):
-                    await self._ask(line, event, (entry.stream, entry.version))
+                for version, event in await self._requests(entry):
+                    await self._ask(line, event, (entry.stream, version))
         if line is not None:
             await self._finish(line)
+
+    async def _requests(self, entry: FeedEntry) -> list[tuple[int, Any]]:
+        """Return what a table has asked by an entry; where the copy differs from its log, all that it asked lately."""
+        if not await is_original(self._kit.log, entry):
+            return await lately(self._kit.log, entry.stream, REQUESTS)
+        event = decode_event(entry.event)
+        return [] if event is None else [(entry.version, event)]
 
     async def _ask(self, line: Line, event: Any, cause: tuple[str, int]) -> None:
         command = command_for(line.table, event, allow_stacked=self._kit.settings.allow_stacked_decks)

@@ -14,7 +14,7 @@ from stud_eventlog.log import EventLog
 from stud_wire.commits import decode_commit
 
 PAGE = 500
-_REQUESTS = te.BuyInRequested | te.TopUpRequested | te.CashOutRequested
+REQUESTS = (te.BuyInRequested, te.TopUpRequested, te.CashOutRequested)
 
 
 async def requests_of(log: EventLog, table: str, sitting_no: int) -> list[tuple[int, Any]]:
@@ -31,7 +31,7 @@ async def requests_of(log: EventLog, table: str, sitting_no: int) -> list[tuple[
             (stored.version, event)
             for stored in await log.read(stream, after=start, limit=end - start)
             for event in decode_commit(stored.body).events
-            if isinstance(event, _REQUESTS) and event.sitting_no == sitting_no
+            if isinstance(event, REQUESTS) and event.sitting_no == sitting_no
         ]
         found = page + found
         if page and isinstance(page[0][1], te.BuyInRequested):

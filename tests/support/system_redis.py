@@ -85,7 +85,7 @@ async def put_body(url: str, stream: str, version: int, body: bytes) -> None:
         await evaluate(_PUT_BODY, 1, stream, f"{version}-0", body)
 
 
-async def put_message(url: str, feed: str, stream: str, event: Any, version: int, head_hash: bytes) -> None:
+async def put_message(url: str, feed: str, stream: str, event: Any, version: int | str, head_hash: bytes) -> None:
     """Puts an entry at the end of a feed that no commit has sent."""
     fields: Any = {"s": stream, "v": version, "i": 0, "h": head_hash, "e": encode_event(event)}
     async with redis.asyncio.Redis.from_url(url) as client:

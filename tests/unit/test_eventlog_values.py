@@ -211,11 +211,33 @@ class TestStoredForms:
         with pytest.raises(EventLogError, match="malformed"):
             entries.unpack_letter("table", 7, field, value)
 
-    def test_a_feed_entry_that_lacks_something_is_told(self):
-        with pytest.raises(EventLogError, match="should have the fields"):
-            entries.feed_entry(keys.table_feed(7), b"1-0", [b"s", b"x", b"v", b"1"])
-        with pytest.raises(EventLogError, match="should have the fields"):
-            entries.feed_entry(keys.table_feed(7), b"1-0", [b"s", b"x", b"v", b"?", b"i", b"0", b"h", b"", b"e", b""])
+    @pytest.mark.parametrize(
+        ("changes", "stream"),
+        [
+            ({b"s": None}, ""),
+            ({b"v": None}, ""),
+            ({b"h": None}, ""),
+            ({b"v": b"1:"}, ""),
+            ({b"i": b"one"}, ""),
+            ({b"s": b"\xff"}, ""),
+            ({b"v": b"-5"}, "x"),
+            ({b"v": b"0"}, "x"),
+            ({b"v": b"18446744073709551616"}, "x"),
+            ({b"i": b"-1"}, "x"),
+            ({b"i": b"4294967296"}, "x"),
+            ({b"s": None, b"b": b"body", b"c": b"", b"p": b""}, ""),
+        ],
+    )
+    def test_what_is_no_entry_of_a_feed_stops_no_reader(self, changes: dict[bytes, bytes | None], stream: str):
+        values = {b"s": b"x", b"v": b"1", b"i": b"0", b"h": b"h" * 32, b"e": b"event"} | changes
+        fields = [word for name, value in values.items() if value is not None for word in (name, value)]
+        found = entries.feed_entry(keys.table_feed(7), b"3-1", fields)
+        assert (found.feed, found.entry_id, found.stream, found.version) == (keys.table_feed(7), "3-1", stream, 0)
+        assert entries.pack_letter("it can be parked", found)
+
+    def test_an_entry_of_a_log_read_as_a_feed_that_lacks_something_breaks_the_chain(self):
+        with pytest.raises(ChainBroken, match="should have a field"):
+            entries.feed_entry(keys.verdicts(7), b"3-0", [b"h", b"", b"p", b""])
 
     def test_a_log_entry_that_lacks_something_breaks_the_chain(self):
         with pytest.raises(ChainBroken, match="should have a field b'c'"):

@@ -84,14 +84,34 @@ async def test_a_verdict_that_came_while_the_log_was_read_is_looked_up():
     assert found.problems == []
 
 
-async def test_a_resolved_hand_needs_no_figures_of_the_table():
+OTHER_VERDICT = "hand 2: the table took another verdict than the referee's log has"
+
+
+async def test_a_verdict_that_the_table_took_otherwise_is_found():
+    """Verified there and resolved here; its figures are nobody's business then."""
+
     def resolve(event: Any) -> Any:
         if event.hand_no != 2:
             return event
         choice = ev.ResolutionChoice.VOID
         return ve.HandResolved(T, 2, "EUR", choice, (), 0, (), ("op-1", "op-2"), "why")
 
-    assert await told({VERDICTS: resolve}) == []
+    assert [problem.what for problem in await told({VERDICTS: resolve})] == [OTHER_VERDICT]
+
+    def taken(event: Any) -> Any:
+        forged = ev.TableHandResolved(2, event.verdict_version, ev.ResolutionChoice.REFEREE, ())
+        return forged if event.hand_no == 2 else event
+
+    def table(event: Any) -> Any:
+        return taken(event) if isinstance(event, ev.TableHandVerified) else event
+
+    assert OTHER_VERDICT in [problem.what for problem in await told({TABLE: table})]
+
+    def elsewhere(event: Any) -> Any:
+        mine = isinstance(event, ev.TableHandVerified) and event.hand_no == 2
+        return msgspec.structs.replace(event, verdict_version=1) if mine else event
+
+    assert OTHER_VERDICT in [problem.what for problem in await told({TABLE: elsewhere})]
 
 
 # ------------------------------------------------------------------- chains
@@ -181,8 +201,9 @@ async def test_a_missing_verdict_is_found():
     def without(event: Any) -> Any:
         return None if event.hand_no == 2 else event
 
-    (problem,) = await told({VERDICTS: without})
+    (problem, *moved) = await told({VERDICTS: without})
     assert problem.what == "hand 2: the table took a verdict that the referee's log does not hold"
+    assert {other.what for other in moved} <= {OTHER_VERDICT.replace("2", "3")}
 
 
 async def test_play_that_did_not_wait_for_the_verdict_is_found():
