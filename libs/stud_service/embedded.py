@@ -210,7 +210,7 @@ class EmbeddedServer:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 pid = self._pid_in_file()
-                stop = f"end it with `kill {pid}`" if pid else "stop that one"
+                stop = f"if nothing uses it any more end it with `kill {pid}`" if pid else "stop that one"
                 raise EmbeddedServerError(
                     f"{self.data_dir} is in use by another server (process {pid or 'unknown'}): "
                     f"{stop}, or use another data directory"

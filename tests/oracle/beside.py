@@ -51,6 +51,7 @@ class Beside(QuickTable):
         self.peer = Peer(self.state.rules, order, stacks)
         self.dealing = True
         self.all_in = any(player.stack == 0 for player in event.dealt_in)
+        self.short = 0  # street of the last all-in that was too short to count (B.8)
 
     def dealt(self, request: ev.DealRequested, taken: Positions, answer: cmd.RecordCards) -> None:
         """The dealer's positions; who is dealt what comes from there, whatever the table makes of it."""
@@ -67,6 +68,8 @@ class Beside(QuickTable):
     def _action(self, action: ev.ActionTaken) -> None:
         menu = self.peer.menu
         self.all_in = self.all_in or action.all_in
+        if is_wager(action.verb) and not action.counts:
+            self.short = self.hand.street
         if action.verb is ev.Verb.FOLD and not menu.fold:
             self._part("the first player in may not fold")
         elif is_wager(action.verb) and action.to not in menu.wagers:
@@ -162,6 +165,9 @@ class Beside(QuickTable):
             else:
                 why = peer.why_no_wager
                 assert why in {CAPPED, TOO_SHORT}
+                if why == CAPPED and self.short == hand.street:  # it was counted, and completed since
+                    self._part("a short all-in counts")
+                    return
                 assert why != CAPPED or (hand.uncapped and hand.wagers > self.state.rules.ruleset.max_raises)
                 self.met[f"offered by us alone: {why}"] += 1
 

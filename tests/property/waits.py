@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from stud_core.events import OutReason
 from stud_core.gate import hand_gate
 from stud_core.state import Hand, Life, Phase, Sit, Table
 
@@ -73,7 +74,8 @@ def _in_hand(table: Table, hand: Hand) -> Awaited:
         assert hand.live[hand.turn_seat]
         assert sitting.stack > 0, "a player without chips is asked to act"
         assert sitting.status is Sit.SEATED, "who leaves is not waited for"
-        assert not (sitting.sitting_out and table.rules.ruleset.away_folds_now), "who is away is not waited for"
+        away = sitting.out_reason is OutReason.REQUESTED and table.rules.ruleset.away_folds_now
+        assert not away, "who is away is not waited for"
         assert bool(hand.deadline_ms) == bool(table.rules.ruleset.action_clock_ms)
     return what
 

@@ -73,9 +73,10 @@ def open_round(
     live = [place for place, out in enumerate(folded) if not out]
     low = min(range(len(folded)), key=lambda place: boards[place][0]) if street == 3 else -1
     first = low if street == 3 else max(live, key=lambda place: (board_key(boards[place]), -place))
-    pairs = tuple([p for p in live if boards[p][0] // 4 == boards[p][1] // 4]) if street == 4 else ()
+    chosen = street == 4 and page.pair != "off" and page.small != page.big
+    pairs = tuple([p for p in live if boards[p][0] // 4 == boards[p][1] // 4]) if chosen else ()
     opened = Round(
-        page, street, stacks, (0,) * len(stacks), folded, (), low, () if page.pair == "off" else pairs,
+        page, street, stacks, (0,) * len(stacks), folded, (), low, pairs,
         price=0, full=page.bring_in if street == 3 else 0,
     )  # fmt: skip
     asked = clockwise(opened, first) if with_chips(opened) > 1 else ()
