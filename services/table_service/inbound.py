@@ -86,13 +86,13 @@ def table_of(entry: FeedEntry) -> str | None:
     """Return the table an entry is for; None when it is for nobody. Raises WireError, but not for a ledger's answer:
     whose it is its log tells.
     """
-    try:
+    feed = keys.parse_stream(entry.feed)
+    if feed is None or feed.kind != "ledger-feed":
         found = read_entry(entry)
-        return keys.check_table_id(found[0].table_id) if found else None
-    except (WireError, AttributeError, ValueError):
-        feed = keys.parse_stream(entry.feed)
-        if feed is None or feed.kind != "ledger-feed":
-            raise
+        return found[0].table_id if found else None
+    try:
+        return keys.check_table_id(read_entry(entry)[0].table_id)
+    except (WireError, AttributeError, IndexError, ValueError):
         return UNREADABLE
 
 

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
+from stud.events.v1 import commit_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core import events as te
 from stud_core import verdict_events as ve
@@ -80,6 +81,7 @@ CHANGES: dict[str, Change] = {
     "bit of the event": flip("event"),
     "bit of the hash": flip("head_hash"),
     "no event": pointer(event=b""),
+    "nothing to read": pointer(event=commit_pb2.Event(ignorable=True).SerializeToString()),
     "first version": pointer(version=1),
     "later version": pointer(version=10_000),
     "no version": pointer(version=0),
