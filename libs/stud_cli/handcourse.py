@@ -29,6 +29,9 @@ from stud_cli.handfile import (
 from stud_core.cards import DECK_SIZE, card_name, parse_card
 from stud_core.events import Size
 
+HAND = 7
+"""Cards of a player at the river, the one for all among them."""
+
 
 class ContradictionError(ValueError):
     """No facts can be derived, since the record contradicts itself; the arguments say where."""
@@ -246,6 +249,7 @@ def _enough_cards(reader: _Reader) -> None:
 
 def _shown_cards(reader: _Reader) -> tuple[dict[int, tuple[int, ...]], dict[int, tuple[int, ...]]]:
     """Cards shown that were not dealt openly: they must be among the player's hidden ones."""
+    _find_river(reader)
     forced: dict[int, tuple[int, ...]] = {}
     best_five: dict[int, tuple[int, ...]] = {}
     of_others = {c: s for s in reader.down for c in (*reader.down[s], *reader.up[s]) if c is not None}
@@ -268,6 +272,19 @@ def _shown_cards(reader: _Reader) -> tuple[dict[int, tuple[int, ...]], dict[int,
         if len(shown) == 5 and hidden > len(extra):
             best_five[seat] = shown
     return forced, best_five
+
+
+def _find_river(reader: _Reader) -> None:
+    """A river for all that is hidden, but that somebody shows who has no other place for so many cards."""
+    if reader.community is not None or not any(facts.common for facts in reader.streets):
+        return
+    whole = [set(cards) for cards in reader.shown.values() if len(cards) == HAND]
+    for seat, shown in reader.shown.items():
+        dealt = [*reader.down[seat], *reader.up[seat]]
+        extra = [card for card in shown if card not in dealt]
+        if len(extra) > dealt.count(None):
+            reader.community = next((card for card in extra if all(card in cards for cards in whole)), None)
+            return
 
 
 def _card(name: str) -> int | None:

@@ -62,6 +62,26 @@ def test_hidden_up_cards_are_found_where_they_decide_who_wins():
         assert (found.why, found.note) == ("", "")
 
 
+@pytest.mark.parametrize("number", [0, 2, 74, 93, 95])
+def test_a_hidden_river_for_all_is_known_by_who_shows_it(number: int):
+    """Of whoever shows, nothing but that is told: seven cards for six places of his own."""
+    hand, _ = made(number)
+    shown = {e["player"]: e["cards"] for e in hand["events"] if e["type"] == "show"}
+    (river,) = [e["community"] for e in hand["events"] if e["type"] == "street" and e["community"]]
+    for event in hand["events"]:
+        if event["type"] == "show":
+            event["cards"] = [*event["cards"], *river]
+        elif event["type"] == "deal" and event["player"] in shown:
+            event |= {"down": ["??", "??"], "up": ["??"]}
+        elif event["type"] == "street":
+            event["cards"] |= {player: ["??"] for player in event["cards"].keys() & shown.keys()}
+            event["community"] = event["community"] and ["??"]
+    assert len(hand["seats"]) == 8
+    assert shown
+    found = verdict(hand)
+    assert (found.why, found.note) == ("", "")
+
+
 @pytest.mark.parametrize(
     "spoil", [spoil for spoilers in SPOILERS.values() for spoil in spoilers], ids=lambda spoil: spoil.__name__
 )
