@@ -23,7 +23,11 @@ class CarefulGroup(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for. What typer knows passes, as does Ctrl-C."""
         try:
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            finally:
+                if sys.stdout is not None:
+                    sys.stdout.flush()  # what nobody reads must show here, and not when Python ends
         except (typer.Exit, typer.Abort, typer.TyperException):
             raise
         except BrokenPipeError:

@@ -117,7 +117,11 @@ async def test_a_disputed_hand_is_decided_by_two_operators(referee: RulesProcess
     rig.forge_table = None
     assert isinstance(verdict, HandDisputed)
     assert "WRONG_AWARD" in codes(verdict)
-    assert any(line["event"] == "disputed" and line["alarm"] for line in referee.lines())
+
+    async def alarm() -> bool:
+        return any(line["event"] == "disputed" and line["alarm"] for line in referee.lines())
+
+    await until(alarm, "an alarm")  # told after the verdict is in the log
     choice = table_events_pb2.RESOLUTION_CHOICE_REFEREE
     async with referee.calling() as stub:
 

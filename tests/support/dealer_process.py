@@ -78,7 +78,8 @@ class DealerProcess:
         await self.end(signal.SIGKILL)
 
     def lines(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.stderr.read_text().splitlines()]
+        whole, _, _ = self.stderr.read_text().rpartition("\n")
+        return [json.loads(line) for line in whole.splitlines()]
 
     @contextlib.asynccontextmanager
     async def calling(self) -> AsyncIterator[rpc.DealerServiceStub]:
