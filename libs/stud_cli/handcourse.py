@@ -7,6 +7,7 @@ is integer minor units.
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Final
 
 import msgspec
 
@@ -29,7 +30,7 @@ from stud_cli.handfile import (
 from stud_core.cards import DECK_SIZE, card_name, parse_card
 from stud_core.events import Size
 
-HAND = 7
+HAND: Final = 7
 """Cards of a player at the river, the one for all among them."""
 
 

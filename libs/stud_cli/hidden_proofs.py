@@ -12,14 +12,13 @@ from itertools import combinations
 from random import Random
 from typing import Final
 
-from stud_cli.handcourse import Course
+from stud_cli.handcourse import HAND, Course
 from stud_cli.handpots import Winners, shares
 from stud_cli.hidden_showdown import Demands, Drawn, Held, fitting_hands
 from stud_core.cards import DECK_SIZE
 from stud_core.ranks import rank_best
 from stud_core.ruleset import OddUnits, Ruleset
 
-HAND: Final = 7
 ALL_WAYS: Final = 100_000
 MOST_HIDDEN: Final = 3  # hands of a player with more hidden cards are too many to go through
 
