@@ -58,14 +58,17 @@ def feed_entry(feed: str, entry_id: bytes, fields: Sequence[bytes]) -> FeedEntry
         return as_feed_entry(log_row(feed, entry_id, fields))
     name = entry_id.decode("ascii")
     values = dict(zip(fields[::2], fields[1::2], strict=False))
+    nothing = FeedEntry(feed, name, "", 0, 0, b"", b"")
     try:
         version, index = int(values[FEED_VERSION]), int(values[FEED_INDEX])
-        stream, head_hash = values[FEED_STREAM].decode("ascii"), values[FEED_HASH]
+        stream, head_hash, event = values[FEED_STREAM].decode("ascii"), values[FEED_HASH], values[FEED_EVENT]
     except (KeyError, ValueError):
-        return FeedEntry(feed, name, "", 0, 0, b"", values.get(FEED_EVENT, b""))
+        return nothing
+    if not event:
+        return nothing
     if not (0 < version < _TOO_MANY and 0 <= index < _TOO_MANY_LINES):
         version = index = 0
-    return FeedEntry(feed, name, stream, version, index, head_hash, values.get(FEED_EVENT, b""))
+    return FeedEntry(feed, name, stream, version, index, head_hash, event)
 
 
 def letter_field(table_id: str, entry: FeedEntry) -> bytes:
