@@ -89,8 +89,8 @@ def _why_no_wager(state: Table, hand: Hand, command: cmd.Act) -> tuple[str, str]
     offered = [option for option in hand.options if is_wager(option.verb)]
     if not offered:
         if hand.wagers >= cap(ruleset) and not hand.uncapped:
-            raises = "1 raise" if ruleset.max_raises == 1 else f"{ruleset.max_raises} raises"
-            return cite(ruleset, "P56", "W19"), f"the cap of {raises} is reached"
+            most = ruleset.max_raises
+            return cite(ruleset, "P56", "W19"), f"the cap of {most} raise{'s' * (most > 1)} is reached"
         if hand.acted[seat]:
             return "B.8", "the all-in for less did not reopen the betting to who has acted"
         if not can_be_answered(state, hand, seat):
