@@ -55,6 +55,9 @@ class Availability:
                 await self._verify()
             except EventLogError as why:
                 logger.debug("the event log is still away: %s", why)
+            except Exception:
+                # Whatever it was, without a probe nothing would ever say that the log is back.
+                logger.exception("the event log could not be looked at")
             else:
                 if losses == self._losses:
                     break

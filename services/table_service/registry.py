@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
 
 import structlog
@@ -106,27 +108,33 @@ class Registry:
         """One at a time for each table; a long log that is folded keeps nobody from another table."""
         return self._opening.setdefault(table_id, asyncio.Lock())
 
-    async def new(self, table_id: str) -> TableActor:
-        """Return the table of this id, empty if there was none: then hand it to ``keep`` afterwards."""
+    @asynccontextmanager
+    async def opening(self, table_id: str) -> AsyncIterator[TableActor]:
+        """The table of this id, empty if there was none: then it is ours if it has been opened at the end.
+
+        Until then nobody else gets it. What its first commit brings about (a deck) may be here before our own answer;
+        it would load the table from its log a second time, and each half of its viewers would see another one.
+        """
         try:
             keys.check_table_id(table_id)
         except ValueError as error:
             raise Refused("INVALID_FIELD", str(error), field="table") from None
         async with self._being_opened(table_id):
             found = self._tables.get(table_id) or await self._load(table_id)
-            if found is None and table_id in self._broken:
+            if found is not None:
+                yield found
+                return
+            if table_id in self._broken:
                 raise broken()
-            if found is None:
-                found = TableActor(self.kit, table_id, self._master, self._may_start)
-                found.start()
-            return found
-
-    async def keep(self, actor: TableActor) -> None:
-        """Own a table that has been opened; stop an actor whose table was not, or that somebody else opened first."""
-        opened = actor.table.config is not None
-        owner = self._tables.setdefault(actor.table_id, actor) if opened else self._tables.get(actor.table_id)
-        if owner is not actor:
-            await actor.stop()
+            actor = TableActor(self.kit, table_id, self._master, self._may_start)
+            actor.start()
+            try:
+                yield actor
+            finally:
+                if actor.table.config is not None:
+                    self._tables[table_id] = actor
+                else:
+                    await actor.stop()
 
     async def lobby(self) -> list[pb.TableSummary]:
         """Return every table's line: live ones from memory, the others from the lobby rows. Whoever lists tables to

@@ -111,11 +111,8 @@ class TableServicer(rpc.TableServiceServicer):
             text = f"currency {request.currency[:8]!r}: want one of {', '.join(served)}"
             raise Refused("UNKNOWN_CURRENCY", text, field="currency")
         command = OpenTable(config_of(request), caller().account)
-        actor = await self._registry.new(request.table)
-        try:
+        async with self._registry.opening(request.table) as actor:
             outcome = await handlers.submit(actor, caller().account, request, command)
-        finally:
-            await self._registry.keep(actor)
         return pb.CreateTableResponse(config=views.config_message(actor.table), version=outcome.version)
 
     async def CloseTable(self, request: pb.CloseTableRequest, context: Context) -> pb.CloseTableResponse:

@@ -28,8 +28,9 @@ What = Callable[[pb.TableUpdate], Any]
 class Follower:
     """Keeps everything that a stream brings."""
 
-    def __init__(self, session: Following) -> None:
+    def __init__(self, session: Following, troubles: Callable[[], str] = str) -> None:
         self.session = session
+        self.troubles = troubles
         self.updates: list[pb.TableUpdate] = []
         self._changed = asyncio.Condition()
         self._task: asyncio.Task[None] | None = None
@@ -63,16 +64,25 @@ class Follower:
                     await self._changed.wait()
                 return self.last
         except TimeoutError:
-            seen = f"{len(self.updates)} updates, last: {str(self.last)[-2000:]}" if self.updates else "nothing"
-            raise AssertionError(f"the table did not become so: {why or what}; seen last: {seen}") from None
+            raise AssertionError(f"the table did not become so: {why or what}; seen: {self._seen()}") from None
+
+    def _seen(self) -> str:
+        if not self.updates:
+            return f"nothing; {self.troubles()}"
+        view, kinds = self.last.view, [event.WhichOneof("body") for update in self.updates for event in update.events]
+        ended = self._task is not None and self._task.done() and not self._task.cancelled() and self._task.exception()
+        return (
+            f"{len(self.updates)} updates up to version {self.last.version}, {kinds[-12:]}, hand {view.hand_no}, "
+            f"phase {view.phase}, waiting for {view.waiting_for!r}, paused {view.paused!r}, stream {ended or 'open'}; {self.troubles()}"
+        )
 
 
 class Player(Follower):
     """One account with a seat. `acknowledged` has every request that was told to be done, with the version told."""
 
-    def __init__(self, client: StudClient, account: str, table: str) -> None:
+    def __init__(self, client: StudClient, account: str, table: str, troubles: Callable[[], str] = str) -> None:
         self.playing: TableSession = client.play(table)
-        super().__init__(self.playing)
+        super().__init__(self.playing, troubles)
         self.client = client
         self.account = account
         self.table = table
@@ -117,8 +127,10 @@ class Table:
         self.live = live
         self.id = table
         self.rng = random.Random(f"{seed} {table}")
-        self.players = {account: Player(live.people.player(account), account, table) for account in accounts}
-        self.eye = Follower(live.people.operator.watch(table))
+        self.players = {
+            account: Player(live.people.player(account), account, table, live.troubles) for account in accounts
+        }
+        self.eye = Follower(live.people.operator.watch(table), live.troubles)
         """A spectator's stream."""
 
     # Setting up

@@ -128,9 +128,24 @@ class Live:
         """Waits until every service serves: after a kill some still look for the log."""
         for name in SERVICES:
             problem: str | None = "not asked"
-            async with asyncio.timeout(PATIENCE_S):
-                while problem:
-                    problem = await asyncio.to_thread(check, self.stack.endpoints[name], timeout_s=1.0)
+            try:
+                async with asyncio.timeout(PATIENCE_S):
+                    while problem:
+                        problem = await asyncio.to_thread(check, self.stack.endpoints[name], timeout_s=1.0)
+            except TimeoutError:
+                raise AssertionError(f"{name} does not serve: {problem}; {self.troubles()}") from None
+
+    def troubles(self) -> str:
+        """What the services said lately that is more than news, and who is gone; for messages of failing tests."""
+        said = []
+        for name in SERVICES:
+            process = self.stack.processes.get(name)
+            state = (
+                "gone" if process is None else "runs" if process.returncode is None else f"ended {process.returncode}"
+            )
+            lines = [line for line in self.service_log(name).splitlines() if '"level": "info"' not in line]
+            said.append(f"{name} {state}: " + " | ".join(line[:300] for line in lines[-3:]))
+        return "; ".join(said)
 
     def new_id(self, prefix: str) -> str:
         """A table id that was not used before."""

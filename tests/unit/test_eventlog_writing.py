@@ -224,6 +224,21 @@ class TestAvailability:
         there.lost("closed: nobody cares")
         assert there.up
 
+    @pytest.mark.parametrize("fault", [LogUnavailable("away"), OSError("reset"), RuntimeError("a fault of ours")])
+    async def test_whatever_a_look_ends_with_there_is_another_one(self, fault: Exception):
+        tries: list[int] = []
+
+        async def verify() -> None:
+            tries.append(1)
+            if len(tries) < 3:
+                raise fault
+
+        there = Availability(verify)
+        there.lost("gone")
+        await asyncio.wait_for(there.wait(), 5)
+        assert len(tries) == 3
+        await there.close()
+
     async def test_closing_ends_the_probe(self):
         async def verify() -> None:
             raise LogUnavailable("never")

@@ -1,15 +1,19 @@
 """Which tables a process has: opening, finding, loading, forgetting, and those whose log cannot be trusted."""
 
 import asyncio
+import random
 from dataclasses import replace
 
 import pytest
 from structlog.testing import capture_logs
 
 from stud.table.v1 import table_service_pb2 as pb
+from stud_core.commands import OpenTable
 from stud_core.state import Life
 from stud_eventlog import keys
+from stud_eventlog.memory import MemoryEventLog
 from stud_service.refusals import Refused
+from table_service.opening import config_of
 from tests.support.playing_memory import Game
 from tests.support.system_memory import MemorySystem, simulated
 
@@ -49,6 +53,62 @@ async def test_two_operators_open_the_same_table_at_once(tmp_path):
         assert [r.reason for r in refused] == ["TABLE_EXISTS"]
         workers = [task for task in system.kits["table"].tasks.running if task.get_name() == "table t-1"]
         assert len(workers) == 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_a_new_table_brings_about_may_come_before_its_operators_answer(tmp_path, monkeypatch, seed):
+    """The deck is there while the answer to the first commit is still under way: no second actor comes of it, and
+    whoever watches from the first moment sees the hand.
+    """
+    rng = random.Random(seed)
+    append, head = MemoryEventLog.append, MemoryEventLog.head
+
+    async def append_late(log, what):
+        written = await append(log, what)
+        await asyncio.sleep(rng.choice((0, 0.01, 0.3)))
+        return written
+
+    async def head_late(log, stream):
+        await asyncio.sleep(rng.choice((0, 0.01, 0.3)))
+        return await head(log, stream)
+
+    monkeypatch.setattr(MemoryEventLog, "append", append_late)
+    monkeypatch.setattr(MemoryEventLog, "head", head_late)
+
+    @simulated
+    async def run():
+        async with MemorySystem(tmp_path) as system:
+            game = Game(system)
+            await game.open()
+            first = game.actor
+            await asyncio.sleep(1)
+            await game.begin_seats(3)
+            await game.until_turn()
+            assert game.actor is first
+            workers = [task for task in system.kits["table"].tasks.running if task.get_name() == "table t-1"]
+            assert len(workers) == 1
+
+    run()
+
+
+@simulated
+async def test_a_table_is_nobodys_until_it_has_been_opened(tmp_path):
+    async with MemorySystem(tmp_path, "table") as system:
+        registry = system.tables.registry
+        async with registry.opening("t-1") as actor:
+            await actor.submit(OpenTable(config_of(create("t-1")), "olga"))
+            getting = [asyncio.create_task(registry.get("t-1")) for _ in range(3)]
+            await asyncio.sleep(1)
+            assert registry.all() == []
+        assert await asyncio.gather(*getting) == [actor] * 3
+
+        with pytest.raises(ZeroDivisionError):  # whatever happens on the way
+            async with registry.opening("t-2"):
+                getting = [asyncio.create_task(registry.get("t-2"))]
+                await asyncio.sleep(1)
+                raise ZeroDivisionError
+        assert (await refusal(getting[0])).reason == "UNKNOWN_TABLE"
+        assert not registry._opening
 
 
 @simulated
