@@ -69,11 +69,13 @@ class Follower:
     def _seen(self) -> str:
         if not self.updates:
             return f"nothing; {self.troubles()}"
-        view, kinds = self.last.view, [event.WhichOneof("body") for update in self.updates for event in update.events]
+        view = self.last.view
+        kinds = [event.WhichOneof("body") for update in self.updates for event in update.events]
         ended = self._task is not None and self._task.done() and not self._task.cancelled() and self._task.exception()
         return (
             f"{len(self.updates)} updates up to version {self.last.version}, {kinds[-12:]}, hand {view.hand_no}, "
-            f"phase {view.phase}, waiting for {view.waiting_for!r}, paused {view.paused!r}, stream {ended or 'open'}; {self.troubles()}"
+            f"phase {view.phase}, waiting for {view.waiting_for!r}, paused {view.paused!r}, stream {ended or 'open'}; "
+            f"{self.troubles()}"
         )
 
 
