@@ -90,7 +90,7 @@ def show(found: Audit, ledgers: Iterable[Ledger]) -> None:
     counts = f"{found.open_hands} open, {found.unsettled} unsettled, {found.disputed} disputed"
     console.print(f"{found.accounts} accounts, liabilities {money(found.liabilities)}, hands: {counts}")
     for problem in found.problems:
-        console.print(f"[red]problem[/red] {escape(problem)}")
+        console.print(f"[red]problem[/red] {escape(problem)}", soft_wrap=True)
     console.print("[green]ok[/green]" if found.ok else "[red]not ok[/red]")
 
 

@@ -116,7 +116,7 @@ async def _demo(directory: Path, plans: list[TablePlan], quiet: bool) -> int:
             }
         )
         for problem in found.problems:
-            notes.print(f"[red]problem[/red] {escape(problem)}")
+            notes.print(f"[red]problem[/red] {escape(problem)}", soft_wrap=True)
     return FINE if found.ok and verified == hands == expected else FOUND
 
 

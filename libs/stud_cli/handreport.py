@@ -73,9 +73,9 @@ def show(report: Report, console: Console) -> None:
             table.add_row(Text(verdict.hand_id), Text(verdict.why))
         console.print(table)
     for place in sorted(report.noted):
-        console.print(f"{report.noted[place].hand_id}: {report.noted[place].note}", markup=False)
+        console.print(f"{report.noted[place].hand_id}: {report.noted[place].note}", markup=False, soft_wrap=True)
     for bad in report.unreadable:
-        console.print(str(bad), markup=False, style="red")
+        console.print(str(bad), markup=False, style="red", soft_wrap=True)
     console.print(f"{report.matched} of {report.hands} hands match", style="bold")
 
 

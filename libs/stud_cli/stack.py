@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,9 +20,11 @@ import msgspec
 
 from stud_eventlog.errors import EventLogError
 from stud_eventlog.redis_streams import RedisEventLog
-from stud_service.embedded import AOF_DIR, EmbeddedServer, EmbeddedServerError, TornFileError, free_port, holds_log
+from stud_service.embedded import AOF_DIR, EmbeddedServer, EmbeddedServerError, TornFileError, holds_log
 from stud_service.healthcheck import check
 from stud_service.keyring import KeyringError, ensure_dev_keys
+from stud_service.ports import Port
+from stud_service.run import SERVICE_NAMES
 from stud_service.torn_file import cut_torn_tail
 
 SERVICES = ("wallet", "dealer", "rules", "table")
@@ -76,12 +77,13 @@ class Stack:
         report: Report = lambda _: None,
     ) -> None:
         """``first_port``: five in a row are used, as PORTS says; 0 = whatever is free."""
-        ports = {name: first_port + number if first_port else free_port() for number, name in enumerate(PORTS)}
+        self._own = {} if first_port else {name: Port() for name in SERVICES}
+        row = {name: first_port + number for number, name in enumerate(PORTS)}
         self.data_dir = data_dir
         self.keys_dir = data_dir / "keys"
         self.report = report
         self.server = EmbeddedServer(data_dir / "redis", port=first_port)
-        self.ports = {name: ports[name] for name in SERVICES}
+        self.ports = {name: self._own[name].number if self._own else row[name] for name in SERVICES}
         self.processes: dict[str, asyncio.subprocess.Process] = {}
         self._first_port = first_port
         self._allow_stacked = allow_stacked_decks
@@ -121,7 +123,7 @@ class Stack:
             ) from error
         except KeyringError as error:
             raise StackError(str(error)) from error
-        self._check_ports()
+        self._take_ports()
         try:
             await self._start_server()
             self.report(f"log      {self.redis_url}")
@@ -132,20 +134,18 @@ class Stack:
             await self.start_service(name)
             self.report(f"{name:<8} {self.endpoints[name]}")
 
-    def _check_ports(self) -> None:
-        """Say at once which port of a named row is taken; free ones that were picked are not looked at again."""
-        if not self._first_port or self.server.is_external:
+    def _take_ports(self) -> None:
+        """Say at once which port of a named row is taken."""
+        if self._own or self.server.is_external:
             return
-        for name, number in zip(PORTS, range(self._first_port, self._first_port + len(PORTS)), strict=True):
-            with socket.socket() as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                try:
-                    probe.bind(("127.0.0.1", number))
-                except OSError:
-                    who = "the log's server" if name == "redis" else name
-                    raise StackError(
-                        f"port {number} for {who} is in use: choose another row of five with --port"
-                    ) from None
+        own: dict[str, Port] = {}
+        for number, name in enumerate(PORTS, self._first_port):
+            try:
+                own[name] = Port(number)
+            except OSError:
+                who = "the log's server" if name == "redis" else name
+                raise StackError(f"port {number} for {who} is in use: choose another row of five with --port") from None
+        self._own = own
 
     async def _start_server(self) -> None:
         folder = self.server.data_dir
@@ -216,7 +216,7 @@ class Stack:
                 raise StackError(f"{name} ended with {process.returncode} at start: {self._tail(name)}")
             if asyncio.get_running_loop().time() > deadline:
                 raise StackError(f"{name} is not healthy after {READY_WITHIN_S:.0f} s ({problem}): {self._tail(name)}")
-            problem = await asyncio.to_thread(check, self.endpoints[name], timeout_s=1.0)
+            problem = await asyncio.to_thread(check, self.endpoints[name], SERVICE_NAMES[name], timeout_s=1.0)
             if problem is not None:
                 await asyncio.sleep(0.05)
 

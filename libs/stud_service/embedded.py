@@ -15,12 +15,13 @@ import platform
 import re
 import shutil
 import signal
-import socket
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from stud_service.ports import Port
 
 URL_VARIABLE = "STUD_REDIS_URL"
 MIN_VERSION = (7, 2)
@@ -129,6 +130,7 @@ class EmbeddedServer:
         self._external_url = (os.environ if environ is None else environ).get(URL_VARIABLE) or None
         self._path = None if environ is None else environ.get("PATH", "")
         self._picks_port = port == 0
+        self._own: Port | None = None
         self._settings = {**SAFE_SETTINGS, **(settings or {})}
         if aclfile is not None:
             self._settings["aclfile"] = str(aclfile.resolve())
@@ -174,13 +176,14 @@ class EmbeddedServer:
         binary = await asyncio.to_thread(find_server, self._path)
         for attempt in range(PORT_ATTEMPTS):
             if self.port == 0:
-                self.port = free_port()
+                self._own = Port()
+                self.port = self._own.number
             self._launch(binary)
             try:
                 await self._wait_until_ready(timeout_s)
             except EmbeddedServerError:
                 await self.kill()
-                # Between looking for a free port and binding it somebody else may have taken it.
+                # Where a port cannot be held somebody else may have taken it meanwhile.
                 taken = "Address already in use" in self._log_tail()
                 if not (taken and self._picks_port and attempt + 1 < PORT_ATTEMPTS):
                     raise
@@ -310,10 +313,3 @@ async def ping(port: int, timeout_s: float = 1.0) -> str:
                 writer.close()
     except OSError:  # refused, reset or timed out
         return ""
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -13,9 +13,10 @@ import pytest
 import yaml
 
 from stud_eventlog.redis_streams import RedisEventLog
-from stud_service.embedded import EmbeddedServer, free_port
+from stud_service.embedded import EmbeddedServer
 from stud_service.healthcheck import check
 from stud_service.keyring import FOLDERS, JWT_FOLDER, ensure_dev_keys
+from stud_service.ports import Port
 from tests.component.acl_cases import SERVICES, rendered_acl, url_of
 from tests.support.valkey import command
 
@@ -55,7 +56,8 @@ def mount_keys(name: str, all_keys: Path, target: Path) -> Path:
 
 @asynccontextmanager
 async def started(name: str, server: EmbeddedServer, keys: Path, output: Path) -> AsyncIterator[str]:
-    address = f"127.0.0.1:{free_port()}"
+    port = Port()
+    address = port.address
     variables = {"STUD_REDIS_URL": url_of(name, server.port), "STUD_LISTEN": address, "STUD_KEYS_DIR": str(keys)}
     # Exactly what compose sets; everything else of ours is taken away.
     assert variables.keys() == COMPOSE["services"][name]["environment"].keys()

@@ -6,6 +6,7 @@ import os
 import platform
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,10 +16,10 @@ from stud_service.embedded import (
     EmbeddedServerError,
     TornFileError,
     find_server,
-    free_port,
     holds_log,
     ping,
 )
+from stud_service.ports import Port
 from tests.support.valkey import ENVIRON, command
 
 
@@ -66,11 +67,11 @@ async def test_it_keeps_what_it_acknowledged_and_its_port_over_death(tmp_path: P
 
 
 async def test_its_settings_keep_commits_safe_and_can_be_changed_for_tests(tmp_path: Path):
-    port = free_port()
+    port = Port()
     async with EmbeddedServer(
-        tmp_path / "a folder", port=port, settings={"maxmemory": "64mb"}, environ=ENVIRON
+        tmp_path / "a folder", port=port.number, settings={"maxmemory": "64mb"}, environ=ENVIRON
     ) as server:
-        assert server.port == port
+        assert server.port == port.number
         for name, value in [*embedded.SAFE_SETTINGS.items(), ("bind", "127.0.0.1"), ("maxmemory", str(64 << 20))]:
             found = await command(server.url, "CONFIG", "GET", name)
             assert isinstance(found, dict)
@@ -95,8 +96,9 @@ async def test_a_taken_port_is_told_when_it_was_asked_for(tmp_path: Path):
 
 async def test_a_port_taken_in_the_meantime_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     async with EmbeddedServer(tmp_path / "one", environ=ENVIRON) as first:
-        ports = iter([first.port, free_port()])
-        monkeypatch.setattr(embedded, "free_port", lambda: next(ports))
+        taken = SimpleNamespace(number=first.port)  # as where ports cannot be held
+        ports = iter([taken, Port()])
+        monkeypatch.setattr(embedded, "Port", lambda: next(ports))
         async with EmbeddedServer(tmp_path / "two", environ=ENVIRON) as second:
             assert second.port != first.port
 

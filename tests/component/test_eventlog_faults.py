@@ -13,7 +13,8 @@ import pytest_asyncio
 from stud_eventlog import keys, redis_streams
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import Append, FeedItem, Head, LobbyRow, LogUnavailable, UnsafeServer, VersionConflict
-from stud_service.embedded import EmbeddedServer, free_port
+from stud_service.embedded import EmbeddedServer
+from stud_service.ports import Port
 from tests.support.eventlogs import an_append, write
 from tests.support.proxy import Proxy
 from tests.support.valkey import command
@@ -231,8 +232,9 @@ async def test_closing_gives_up_what_never_gets_an_answer(proxy: Proxy):
 
 
 async def test_a_server_that_is_not_there_or_lets_nobody_in_is_told():
+    nowhere = Port()
     with pytest.raises(LogUnavailable):
-        await RedisEventLog.connect(f"redis://127.0.0.1:{free_port()}/0", connect_timeout_s=0.5)
+        await RedisEventLog.connect(f"redis://{nowhere.address}/0", connect_timeout_s=0.5)
 
 
 async def test_a_wrong_password_is_told(valkey_server: EmbeddedServer):

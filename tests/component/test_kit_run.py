@@ -21,8 +21,9 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from stud.table.v1 import table_service_pb2 as pb
 from stud.table.v1 import table_service_pb2_grpc as rpc
 from stud_eventlog.redis_streams import RedisEventLog
-from stud_service.embedded import EmbeddedServer, free_port
+from stud_service.embedded import EmbeddedServer
 from stud_service.healthcheck import check
+from stud_service.ports import Port
 from tests.support.kit import token, write_keys
 from tests.support.valkey import fresh_server, server_with, session_server, valkey_server
 
@@ -69,11 +70,13 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
     """A function that starts the small service: start(url, *flags, STUD_X="…")."""
     keys_dir = write_keys(tmp_path / "keys")
     started: list[Running] = []
+    held: list[Port] = []
 
     def begin(
         url: str, *flags: str, address: str = "", first: str = "import stud_service; ", **environ: str
     ) -> Running:
-        address = address or f"127.0.0.1:{free_port()}"
+        held.append(Port())
+        address = address or held[-1].address
         out, err = tmp_path / f"out-{len(started)}", tmp_path / f"err-{len(started)}"
         known = {name: value for name, value in os.environ.items() if not name.startswith(("STUD_", "GRPC_"))}
         environ = {"STUD_REDIS_URL": url, "STUD_KEYS_DIR": str(keys_dir), "STUD_TABLE_LISTEN": address, **environ}
@@ -244,10 +247,10 @@ def running_server(data_dir: Path, port: int) -> Iterator[EmbeddedServer]:
 
 
 def test_it_waits_for_a_server_that_comes_later(start, tmp_path):
-    port = free_port()
-    service = start(f"redis://127.0.0.1:{port}/0")
+    port = Port()
+    service = start(f"redis://{port.address}/0")
     service.until(lambda: "waiting_for_log" in service.events())
-    with running_server(tmp_path / "late", port=port) as server:
+    with running_server(tmp_path / "late", port=port.number) as server:
         asyncio.run(initialise(server.url))
         service.until(lambda: service.process.poll() is not None or check(service.address) is None)
         if service.process.poll() is not None:  # it found the server before the mark was there
@@ -258,7 +261,8 @@ def test_it_waits_for_a_server_that_comes_later(start, tmp_path):
 
 
 def test_told_to_stop_while_it_waits(start):
-    service = start(f"redis://127.0.0.1:{free_port()}/0")
+    nowhere = Port()
+    service = start(f"redis://{nowhere.address}/0")
     service.until(lambda: "waiting_for_log" in service.events())
     assert service.stop() == 0
 

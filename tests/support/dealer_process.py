@@ -14,9 +14,9 @@ import grpc
 
 from stud.dealer.v1 import dealer_service_pb2_grpc as rpc
 from stud_eventlog.redis_streams import RedisEventLog
-from stud_service.embedded import free_port
 from stud_service.healthcheck import check
 from stud_service.keyring import FOLDERS, KeyRing, ensure_dev_keys
+from stud_service.ports import Port
 from stud_service.tokens import load_private_key, mint
 
 ROOT = Path(__file__).parents[2]
@@ -40,7 +40,8 @@ class DealerProcess:
         self.url = url
         self.keys_dir = folder / "keys"
         self.stderr = folder / "stderr"
-        self.address = f"127.0.0.1:{free_port()}"
+        self.port = Port()
+        self.address = self.port.address
         self.process: asyncio.subprocess.Process | None = None
         ensure_dev_keys(self.keys_dir)
 

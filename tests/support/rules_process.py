@@ -17,9 +17,9 @@ import grpc
 from stud.rules.v1 import rules_service_pb2_grpc as rpc
 from stud_eventlog import keys
 from stud_eventlog.redis_streams import RedisEventLog
-from stud_service.embedded import free_port
 from stud_service.healthcheck import check
 from stud_service.keyring import ensure_dev_keys
+from stud_service.ports import Port
 from stud_service.tokens import load_private_key, mint
 from stud_wire.commits import decode_commit
 from tests.support.referee_hands import REFEREE_KEY, Rig, config_of
@@ -46,7 +46,8 @@ class RulesProcess:
         self.log = log
         self.keys_dir = folder / "keys"
         self.stderr = folder / "stderr"
-        self.address = f"127.0.0.1:{free_port()}"
+        self.port = Port()
+        self.address = self.port.address
         self.process: asyncio.subprocess.Process | None = None
         self.keys_dir.mkdir(parents=True)
         self.give_key(bytes(REFEREE_KEY))

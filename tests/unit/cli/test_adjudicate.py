@@ -101,7 +101,7 @@ def test_what_cannot_be_read_stops_nothing(tmp_path: Path):
     for why, wanted in zip(whys, ("not JSON", "missing required", "0 seats, wanted 2 to 8"), strict=True):
         assert why.startswith("malformed: ")
         assert wanted in why
-    assert "nowhere.jsonl: cannot be read (No such file or directory)" in ended.stderr.replace("\n", "")
+    assert "nowhere.jsonl: cannot be read (No such file or directory)" in ended.stderr
 
 
 def test_a_line_that_is_no_hand_does_not_match(tmp_path: Path):

@@ -17,6 +17,7 @@ from stud_cli.demo import _new_directory, _that_fit
 from stud_cli.main import app
 from stud_cli.output import console
 from stud_cli.stack import RunningStack, Stack, StackError, orphans, read_running, write_running
+from tests.support.up import five_free_ports
 
 
 def run(*words: str) -> Result:
@@ -53,11 +54,10 @@ def test_two_demos_at_once_have_two_directories(tmp_path: Path, monkeypatch: pyt
 
 
 async def test_a_port_of_the_row_that_is_taken_is_named(tmp_path: Path):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        stack = Stack(tmp_path, first_port=taken.getsockname()[1] - 2)
-        with pytest.raises(StackError, match=rf"port {taken.getsockname()[1]} for dealer is in use: .* --port"):
+    first = five_free_ports()
+    with socket.create_server(("127.0.0.1", first + 2)):
+        stack = Stack(tmp_path, first_port=first)
+        with pytest.raises(StackError, match=rf"port {first + 2} for dealer is in use: .* --port"):
             await stack.start()
         assert not stack.server.running
 

@@ -14,8 +14,8 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud.table.v1 import table_service_pb2_grpc as rpc
 from stud_client import Endpoints, StudClient, StudError, calling, load_endpoints
 from stud_client.errors import from_rpc
-from stud_service.embedded import free_port
 from stud_service.identity import caller
+from stud_service.ports import Port
 from stud_service.refusals import Refused
 from tests.support.kit import House, serving, token
 
@@ -118,7 +118,8 @@ async def test_unavailable_is_tried_again_with_the_same_id(client, tables):
 
 async def test_a_retry_is_told_to_nobody_who_did_not_ask(capfd, caplog):
     """Nobody listens there: what a service of this process says about refusals is not in the way."""
-    async with StudClient(Endpoints(table=f"127.0.0.1:{free_port()}"), token()) as client:
+    nowhere = Port()
+    async with StudClient(Endpoints(table=nowhere.address), token()) as client:
         with caplog.at_level(logging.DEBUG, "stud_client"):
             assert (await refused(client.tables.ListTables(pb.ListTablesRequest()))).passing
     assert capfd.readouterr() == ("", "")
@@ -168,26 +169,26 @@ async def test_a_deadline_of_its_own_and_that_of_the_client(client):
 
 
 async def test_nobody_listens():
-    nowhere = f"127.0.0.1:{free_port()}"
-    async with StudClient(Endpoints(table=nowhere), token()) as client:
+    nowhere = Port()
+    async with StudClient(Endpoints(table=nowhere.address), token()) as client:
         error = await refused(client.tables.ListTables(pb.ListTablesRequest()))
     assert (error.reason, error.code) == ("UNAVAILABLE", grpc.StatusCode.UNAVAILABLE)
 
 
 async def test_a_service_that_comes_up_late_may_be_waited_for(tables):
-    port = free_port()
-    async with StudClient(Endpoints(table=f"127.0.0.1:{port}"), token(), timeout_s=10, wait_for_ready=True) as client:
+    port = Port()
+    async with StudClient(Endpoints(table=port.address), token(), timeout_s=10, wait_for_ready=True) as client:
         call = asyncio.ensure_future(client.tables.ListTables(pb.ListTablesRequest()))
         await asyncio.sleep(0.3)
-        async with serving(tables, address=f"127.0.0.1:{port}"):
+        async with serving(tables, address=port.address):
             assert (await call).tables[0].table == "alice"
 
 
 async def test_it_reconnects_within_moments(tables):
-    port = free_port()
-    async with StudClient(Endpoints(table=f"127.0.0.1:{port}"), token(), wait_for_ready=True) as client:
+    port = Port()
+    async with StudClient(Endpoints(table=port.address), token(), wait_for_ready=True) as client:
         for _ in range(2):
-            async with serving(tables, address=f"127.0.0.1:{port}"):
+            async with serving(tables, address=port.address):
                 async with asyncio.timeout(5):
                     await client.tables.ListTables(pb.ListTablesRequest())
 

@@ -10,7 +10,7 @@ from stud.common.v1 import seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud.table.v1 import table_service_pb2_grpc as rpc
 from stud_client import Endpoints, StudClient, StudError, following
-from stud_service.embedded import free_port
+from stud_service.ports import Port
 from stud_service.refusals import Refused
 from tests.support.kit import House, serving, token, until
 
@@ -197,15 +197,15 @@ async def test_a_broken_stream_is_resumed_where_it_was(client, table):
 
 
 async def test_it_survives_the_death_of_the_server(table):
-    address = f"127.0.0.1:{free_port()}"
-    async with StudClient(Endpoints(table=address), token()) as client:
-        async with serving(table, address=address) as house:
+    port = Port()
+    async with StudClient(Endpoints(table=port.address), token()) as client:
+        async with serving(table, address=port.address) as house:
             watching = client.watch("t")
             updates = await watching.__aenter__()
             assert await versions(updates, 1) == [3]
             await house.server.stop(0)
         await table.move(2)
-        async with serving(table, address=address):
+        async with serving(table, address=port.address):
             assert await versions(updates, 2) == [4, 5]
             await watching.close()
             await nobody_left(table)
@@ -270,7 +270,8 @@ async def test_what_grpc_itself_refuses_is_an_answer_too(house: House):
 
 
 async def test_it_gives_up_in_the_end():
-    nowhere = Endpoints(table=f"127.0.0.1:{free_port()}")
+    port = Port()
+    nowhere = Endpoints(table=port.address)
     async with StudClient(nowhere, token(), give_up_s=0.2) as client, client.watch("t") as updates:
         with pytest.raises(StudError) as caught:
             await anext(updates)
@@ -378,11 +379,11 @@ async def test_what_was_unanswered_when_the_stream_broke_is_sent_again_with_its_
 
 
 async def test_a_command_given_while_the_stream_is_broken_waits_for_the_next(table):
-    address = f"127.0.0.1:{free_port()}"
-    async with StudClient(Endpoints(table=address), token()) as client, client.play("t") as session:
+    port = Port()
+    async with StudClient(Endpoints(table=port.address), token()) as client, client.play("t") as session:
         asked = asyncio.ensure_future(session.sit_out())
         await asyncio.sleep(0.2)
-        async with serving(table, address=address):
+        async with serving(table, address=port.address):
             assert (await asked).version == 4
             await session.close()
 
