@@ -1,21 +1,8 @@
-"""The event log on Valkey or Redis (7.2 or newer). The only file that imports the client library.
-
-Every default of the library that matters is set here, because several of them would break the log: it repeats
-commands by itself (a repeated append is a duplicate), gives up blocking reads after its socket timeout, and raises
-when a pool is used up.
-"""
+"""The event log on Valkey or Redis (7.2 or newer)."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any
-
-from redis.asyncio import BlockingConnectionPool
-from redis.asyncio.connection import AbstractConnection
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError, ResponseError
+from collections.abc import AsyncIterator, Mapping, Sequence
 
 from stud_eventlog import keys
 from stud_eventlog.availability import Availability
@@ -27,6 +14,7 @@ from stud_eventlog.reading import verified
 from stud_eventlog.redis_appends import RedisBackend
 from stud_eventlog.redis_dead import RedisDeadLetters, scan
 from stud_eventlog.redis_feeds import RedisFeeds
+from stud_eventlog.redis_wire import RedisWire
 from stud_eventlog.types import (
     Append,
     DeadLetter,
@@ -35,10 +23,9 @@ from stud_eventlog.types import (
     LogUnavailable,
     StoredCommit,
     UnsafeServer,
-    UnusableUrl,
     VersionConflict,
 )
-from stud_eventlog.wire import Command, Lost, Refusal, call, pack, text_map
+from stud_eventlog.wire import call, text_map
 from stud_eventlog.writing import Writer
 
 CONNECT_TIMEOUT_S = 2.0
@@ -55,119 +42,7 @@ WRITER_CONNECTIONS = MAX_REPEATING + 8
 QUESTION_CONNECTIONS = 8
 """For reading what callers ask for. However many ask, no append waits for them."""
 
-POOL_WAIT_S = 10.0
 CLOSE_GRACE_S = 2.0
-
-
-class RedisWire:
-    """`wire.Wire` over a pool of the client library. No failure is hidden and nothing is repeated here."""
-
-    def __init__(
-        self, url: str, *, connections: int, timeout_s: float, connect_timeout_s: float, client_name: str
-    ) -> None:
-        self.generation = 0
-        self.on_lost: Callable[[str], None] | None = None
-        self._timeout_s = timeout_s
-        self._seen: set[int] = set()
-        # First come, first served, which the pool is not; and who waits in vain learns that we are busy, not that the
-        # server is lost.
-        self._turns = asyncio.Semaphore(connections)
-        self._pool = _pool(
-            url,
-            max_connections=connections,
-            timeout=POOL_WAIT_S,
-            protocol=3,
-            legacy_responses=False,
-            decode_responses=False,
-            retry=Retry(NoBackoff(), 0),
-            retry_on_timeout=False,
-            # One timeout around the whole pipeline rules; this one is for handshakes and for writing.
-            socket_timeout=timeout_s,
-            socket_connect_timeout=connect_timeout_s,
-            socket_keepalive=True,
-            health_check_interval=0,
-            client_name=client_name,
-            driver_info=None,
-        )
-
-    async def pipeline(self, commands: Sequence[Command], timeout_s: float | None = None) -> list[Any]:
-        """Sends all commands at once; see `wire`."""
-        try:
-            async with asyncio.timeout(POOL_WAIT_S):
-                await self._turns.acquire()
-        except TimeoutError:
-            return [Lost(sent=False, why="too many commands wait for a connection")] * len(commands)
-        try:
-            return await self._pipeline(commands, timeout_s)
-        finally:
-            self._turns.release()
-
-    async def _pipeline(self, commands: Sequence[Command], timeout_s: float | None) -> list[Any]:
-        try:
-            connection: AbstractConnection = await self._pool.get_connection()  # type: ignore[no-untyped-call]
-        except (RedisError, OSError) as why:
-            return self._lost(commands, [], sent=False, why=why)
-        replies: list[Any] = []
-        try:
-            self._notice(connection)
-            async with asyncio.timeout(timeout_s or self._timeout_s):
-                await connection.send_packed_command(pack(commands), check_health=False)
-                for _ in commands:  # one by one: what has been answered is kept when the rest is lost
-                    replies.append(await self._reply(connection))  # noqa: PERF401
-        except (RedisError, OSError) as why:
-            await connection.disconnect(nowait=True)
-            return self._lost(commands, replies, sent=True, why=why)
-        except BaseException:
-            # Cancelled in the middle: replies are still to come on this connection, so it must not be used again.
-            await connection.disconnect(nowait=True)
-            raise
-        finally:
-            await self._pool.release(connection)
-        return replies
-
-    async def _reply(self, connection: AbstractConnection) -> Any:
-        try:
-            # The library's own timeout per reply is switched off: it costs more than parsing the reply.
-            return await connection.read_response(timeout=float("inf"), disconnect_on_error=False)
-        except ResponseError as why:
-            text = str(why)
-            code = why.status_code or text.partition(" ")[0]
-            return Refusal(code, text.removeprefix(code + " "))
-
-    def _notice(self, connection: AbstractConnection) -> None:
-        """Counts a connection that is new to us, and asks to be told when it is made again."""
-        if id(connection) not in self._seen:
-            self._seen.add(id(connection))
-            self.generation += 1
-            connection.register_connect_callback(self._reconnected)  # type: ignore[no-untyped-call]
-
-    async def _reconnected(self, _: AbstractConnection) -> None:
-        self.generation += 1
-        if self.on_lost is not None:
-            self.on_lost("a connection had to be made anew")
-
-    def _lost(self, commands: Sequence[Command], replies: list[Any], *, sent: bool, why: BaseException) -> list[Any]:
-        text = str(why) or type(why).__name__
-        if self.on_lost is not None:
-            self.on_lost(text)
-        return replies + [Lost(sent, text)] * (len(commands) - len(replies))
-
-    async def drop_idle(self) -> None:
-        """Closes the connections that nobody uses: the next command makes its own."""
-        await self._pool.disconnect(inuse_connections=False)
-
-    async def close(self) -> None:
-        await self._pool.aclose()
-
-
-def _pool(url: str, **settings: Any) -> BlockingConnectionPool:
-    """Raises UnusableUrl. A connection is made, not opened: only it looks at what follows a question mark."""
-    try:
-        pool = BlockingConnectionPool.from_url(url, **settings)
-        pool.connection_class(**pool.connection_kwargs)
-    except (ValueError, TypeError):
-        raise UnusableUrl from None
-    return pool
 
 
 class RedisEventLog:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 import pytest_asyncio
 
-from stud_eventlog import keys, redis_streams
+from stud_eventlog import keys, redis_streams, redis_wire
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import Append, FeedItem, Head, LobbyRow, LogUnavailable, UnsafeServer, VersionConflict
 from stud_service.embedded import EmbeddedServer
@@ -320,7 +320,7 @@ async def test_however_many_ask_no_append_waits_and_nobody_takes_that_for_a_lost
     direct: RedisEventLog, monkeypatch: pytest.MonkeyPatch
 ):
     """Every connection for questions is taken: the next question is refused for now, and that is all that happens."""
-    monkeypatch.setattr(redis_streams, "POOL_WAIT_S", 0.05)
+    monkeypatch.setattr(redis_wire, "POOL_WAIT_S", 0.05)
     head = await write(direct, STREAM, b"before", feed=FEED)
     turns = direct._question_wire._turns
     for _ in range(redis_streams.QUESTION_CONNECTIONS):
