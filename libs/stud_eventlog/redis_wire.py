@@ -17,6 +17,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError, ResponseError
 
+from stud_eventlog.cancelling import stop_if_cancelled
 from stud_eventlog.errors import UnusableUrl
 from stud_eventlog.wire import Command, Lost, Refusal, pack
 
@@ -33,6 +34,7 @@ class RedisWire:
         self.on_lost: Callable[[str], None] | None = None
         self._timeout_s = timeout_s
         self._seen: set[int] = set()
+        self._hung_up: set[int] = set()
         # First come, first served, which the pool is not; and who waits in vain learns that we are busy, not that the
         # server is lost.
         self._turns = asyncio.Semaphore(connections)
@@ -73,9 +75,11 @@ class RedisWire:
             return self._lost(commands, [], sent=False, why=why)
         replies: list[Any] = []
         try:
+            stop_if_cancelled()
             self._notice(connection)
             async with asyncio.timeout(timeout_s or self._timeout_s):
                 await connection.send_packed_command(pack(commands), check_health=False)
+                stop_if_cancelled()
                 for _ in commands:  # one by one: what has been answered is kept when the rest is lost
                     replies.append(await self._reply(connection))  # noqa: PERF401
         except (RedisError, OSError) as why:
@@ -83,6 +87,7 @@ class RedisWire:
             return self._lost(commands, replies, sent=True, why=why)
         except BaseException:
             # Cancelled in the middle: replies are still to come on this connection, so it must not be used again.
+            self._hung_up.add(id(connection))
             await connection.disconnect(nowait=True)
             raise
         finally:
@@ -105,9 +110,13 @@ class RedisWire:
             self.generation += 1
             connection.register_connect_callback(self._reconnected)  # type: ignore[no-untyped-call]
 
-    async def _reconnected(self, _: AbstractConnection) -> None:
+    async def _reconnected(self, connection: AbstractConnection) -> None:
         self.generation += 1
-        if self.on_lost is not None:
+        # One that we closed for a caller who went away says nothing about the server: calls that are given up, as many
+        # as anybody likes, must not have the others refused.
+        ours = id(connection) in self._hung_up
+        self._hung_up.discard(id(connection))
+        if self.on_lost is not None and not ours:
             self.on_lost("a connection had to be made anew")
 
     def _lost(self, commands: Sequence[Command], replies: list[Any], *, sent: bool, why: BaseException) -> list[Any]:

@@ -26,10 +26,11 @@ import structlog
 from structlog.contextvars import bind_contextvars
 
 from stud_eventlog import keys
+from stud_eventlog.cancelling import stop_if_cancelled
 from stud_eventlog.types import START, EventLogError, FeedEntry
 from stud_service.kit import Kit
 from stud_service.parking import Parking
-from stud_service.patience import Backoff, Poison, poisons, settle, stop_if_cancelled
+from stud_service.patience import Backoff, Poison, poisons, settle
 from stud_wire.codec import UnknownEventError
 
 __all__ = ["Counts", "FeedReader", "Poison"]

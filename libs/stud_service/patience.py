@@ -16,6 +16,7 @@ import grpc
 import structlog
 
 from stud_eventlog import keys
+from stud_eventlog.cancelling import stop_if_cancelled
 from stud_eventlog.errors import ChainBroken, EventLogError, LogBehind, VersionConflict
 from stud_eventlog.log import EventLog
 from stud_service.refusals import Refused
@@ -37,17 +38,6 @@ class Poison(Exception):
 
 Judge = Callable[[Exception, int], Poison | None]
 """(fault, attempts so far) -> poison, or None when trying again may help."""
-
-
-def stop_if_cancelled() -> None:
-    """Raises CancelledError when this task was cancelled and something on the way swallowed it.
-
-    `asyncio.wait_for` does so before Python 3.12 when what it waits for happens in the same moment. A loop that has no
-    other end would go on for ever.
-    """
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError
 
 
 class Backoff:

@@ -332,3 +332,46 @@ async def test_however_many_ask_no_append_waits_and_nobody_takes_that_for_a_lost
     assert (await direct.append(with_event(b"meanwhile", head))).version == 2
     turns.release()
     assert await contents(direct) == [b"before", b"meanwhile"]
+
+
+async def test_questions_that_are_given_up_do_no_harm_to_others(direct: RedisEventLog):
+    """Whoever goes away in the middle, at whatever point: his question ends at once, the next one gets its own answer,
+    and nobody takes the closed connection for a lost server.
+    """
+    head = await write(direct, STREAM, b"before", feed=FEED)
+    losses: list[str] = []
+    for wire in direct._wires:
+        wire.on_lost = losses.append
+    for ticks in range(200):
+        asking = asyncio.create_task(direct.head(keys.table_log(7, "another")))
+        for _ in range(ticks % 40):
+            await asyncio.sleep(0)
+        asking.cancel()
+        (ended,) = await asyncio.gather(asking, return_exceptions=True)
+        assert ended == Head() or isinstance(ended, asyncio.CancelledError)
+        assert await direct.head(STREAM) == head
+    assert losses == []
+
+
+async def test_readers_that_are_given_up_end_at_once(direct: RedisEventLog):
+    """Whatever the cancellation meets; what the client library makes of it (3.11: it may forget it) is not enough."""
+    for ticks in range(200):
+        reading = asyncio.create_task(direct.read_feeds({FEED: "0-0"}, block_ms=2000))
+        for _ in range(ticks % 40):
+            await asyncio.sleep(0)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+
+
+async def test_a_question_that_is_given_up_while_its_connection_is_made(log: RedisEventLog, proxy: Proxy):
+    head = await write(log, STREAM, b"before", feed=FEED)
+    proxy.replies.hold()
+    asking = asyncio.create_task(log.head(STREAM))
+    await asyncio.sleep(0.05)
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    again = asyncio.create_task(log.head(STREAM))
+    await asyncio.sleep(0.05)
+    proxy.heal()
+    assert await again == head
