@@ -328,12 +328,12 @@ async def open_stream(address: str) -> tuple[grpc.aio.Channel, Any]:
 
 
 async def test_streams_end_in_order_when_it_stops(start, log_url_async):
-    service = start(log_url_async)
+    service = start(log_url_async, STUD_STOP_GRACE_MS="60000")
     await asyncio.to_thread(service.until_serving)
     channel, call = await open_stream(service.address)
     began = time.monotonic()
     assert await asyncio.to_thread(service.stop) == 0
-    assert time.monotonic() - began < 4  # less than the grace: nothing had to be cut off
+    assert time.monotonic() - began < 50  # less than the grace: nothing had to be cut off
     assert await call.code() is grpc.StatusCode.OK
     await channel.close()
 

@@ -76,32 +76,31 @@ async def test_a_log_is_read_as_a_feed(log: EventLog):
 
 async def test_waiting_ends_with_the_first_entry(world: World):
     reader, writer = await world.open(), await world.open()
-    start = time.monotonic()
-    waiting = asyncio.create_task(reader.read_feeds({FEED: "0-0", OTHER: "0-0"}, block_ms=2000))
+    waiting = asyncio.create_task(reader.read_feeds({FEED: "0-0", OTHER: "0-0"}, block_ms=2500))
     await asyncio.sleep(0.05)
     await write(writer, STREAM, b"at last", feed=OTHER)
+    await asyncio.wait({waiting}, timeout=1.5)
+    assert waiting.done()
     assert events(await waiting) == [b"at last"]
-    assert time.monotonic() - start < 1.5
 
 
 async def test_waiting_in_vain_ends_empty(log: EventLog):
     start = time.monotonic()
     assert await log.read_feeds({FEED: "0-0"}, block_ms=100) == []
-    assert 0.05 < time.monotonic() - start < 1.0
+    assert time.monotonic() - start > 0.05
 
 
 async def test_reading_no_feeds_at_all_gives_nothing(log: EventLog):
     start = time.monotonic()
     assert await log.read_feeds({}, block_ms=50) == []
-    assert 0.03 < time.monotonic() - start < 1.0
+    assert time.monotonic() - start > 0.03
 
 
 async def test_reading_does_not_hold_up_appending(log: EventLog):
-    waiting = asyncio.create_task(log.read_feeds({FEED: "0-0"}, block_ms=1000))
+    waiting = asyncio.create_task(log.read_feeds({FEED: "0-0"}, block_ms=2500))
     await asyncio.sleep(0.02)
-    start = time.monotonic()
     await write(log, STREAM, b"1", b"2")
-    assert time.monotonic() - start < 0.5
+    assert not waiting.done()
     await write(log, STREAM, b"3", feed=FEED)
     assert events(await waiting) == [b"3"]
 
