@@ -13,6 +13,9 @@ settings.register_profile("dev", deadline=None, suppress_health_check=_SLOW_IS_F
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, suppress_health_check=_SLOW_IS_FINE)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
+# What commands print depends on the terminal; here it is as wide everywhere, for the commands that tests start too.
+os.environ["COLUMNS"] = "80"
+
 SEARCHING = [Path(__file__).parent / name for name in ("property", "exhaustive", "oracle")]
 
 
