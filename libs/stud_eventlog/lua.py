@@ -100,7 +100,8 @@ return {0, version, hash}
 """)
 
 # KEYS: the cursor. ARGV: the new position, the feed, '1' if the feed is a log. A cursor moves forward only, unless it
-# points at nothing that the feed still has: then the feed went back in time and the old position is a relic.
+# points at nothing that the feed still has: then the feed went back in time and the old position is a relic. What is no
+# position at all gives way too.
 # (Trimming keeps the entry at every cursor; a log is compared by its last id, since it may be archived.)
 STORE_CURSOR = Script("""
 local function parts(id)
@@ -112,15 +113,15 @@ local function above(x, y)
   local c, d = parts(y)
   return a > c or (a == c and b > d)
 end
-local old = redis.call('GET', KEYS[1])
-if old and old ~= ARGV[1] and above(old, ARGV[1]) then
+local old = redis.pcall('GET', KEYS[1])
+if type(old) == 'string' and parts(old) and old ~= ARGV[1] and above(old, ARGV[1]) then
   if redis.call('EXISTS', ARGV[2]) == 1 then
     if ARGV[3] == '1' then
       local info = redis.call('XINFO', 'STREAM', ARGV[2])
       for i = 1, #info, 2 do
         if info[i] == 'last-generated-id' and not above(old, info[i + 1]) then return 0 end
       end
-    elseif #redis.call('XRANGE', ARGV[2], old, old) == 1 then
+    elseif #redis.pcall('XRANGE', ARGV[2], old, old) == 1 then
       return 0
     end
   end

@@ -20,7 +20,7 @@ from stud_eventlog.availability import Availability
 from stud_eventlog.entries import Row, as_feed_entry, id_parts, letter_field, log_id
 from stud_eventlog.group_commit import MAX_IN_FLIGHT, Again
 from stud_eventlog.log import OnCursorAhead, OnLogBehind, StreamKind
-from stud_eventlog.positions import check_trimmable, is_log, is_relic
+from stud_eventlog.positions import check_trimmable, is_log, is_relic, stored_position
 from stud_eventlog.reading import verified
 from stud_eventlog.types import (
     START,
@@ -290,21 +290,23 @@ class MemoryEventLog:
         return self.store.last_id(feed)
 
     async def load_cursors(self, service: str, feeds: Sequence[str]) -> dict[str, str]:
-        cursors = self.store.check().cursors
-        return {feed: cursors.get(keys.cursor(service, feed), START) for feed in feeds}
+        return {feed: self._cursor(service, feed) for feed in feeds}
+
+    def _cursor(self, service: str, feed: str) -> str:
+        key = keys.cursor(service, feed)
+        return stored_position(key, self.store.check().cursors.get(key))
 
     async def store_cursors(self, service: str, cursors: Mapping[str, str]) -> None:
         stored = self.store.check().cursors
         for feed, at in cursors.items():
             key = keys.cursor(service, feed)
-            old = stored.get(key, START)
+            old = self._cursor(service, feed)
             if id_parts(at) >= id_parts(old) or self.store.is_relic(feed, old):
                 stored[key] = at
 
     async def trim_feed(self, feed: str, readers: Sequence[str]) -> int:
         check_trimmable(feed, readers)
-        stored = self.store.check().cursors
-        cursors = [stored.get(keys.cursor(service, feed), START) for service in readers]
+        cursors = [self._cursor(service, feed) for service in readers]
         least = min(cursors, key=id_parts)
         if least == START or self.store.is_relic(feed, least) or self.store.is_relic(feed, max(cursors, key=id_parts)):
             return 0

@@ -10,9 +10,9 @@ from typing import Any
 from stud_eventlog import keys
 from stud_eventlog.entries import feed_entry, id_parts
 from stud_eventlog.lua import STORE_CURSOR
-from stud_eventlog.positions import check_trimmable, is_log, is_relic
+from stud_eventlog.positions import check_trimmable, is_log, is_relic, stored_position
 from stud_eventlog.types import START, FeedEntry
-from stud_eventlog.wire import Command, Wire, answered, call, call_all, is_missing_key, text_map
+from stud_eventlog.wire import Command, Refusal, Wire, answered, call, is_missing_key, text_map
 
 logger = logging.getLogger(__name__)
 
@@ -96,8 +96,15 @@ class RedisFeeds:
     # Cursors
 
     async def load_cursors(self, service: str, feeds: Sequence[str]) -> dict[str, str]:
-        replies = await call_all(self._wire, [("GET", keys.cursor(service, feed)) for feed in feeds])
-        return {feed: START if at is None else at.decode("ascii") for feed, at in zip(feeds, replies, strict=True)}
+        return dict(zip(feeds, await self._cursors([keys.cursor(service, feed) for feed in feeds]), strict=True))
+
+    async def _cursors(self, names: Sequence[str]) -> list[str]:
+        replies = await self._wire.pipeline([("GET", name) for name in names]) if names else []
+        wrong = [isinstance(reply, Refusal) and reply.code == "WRONGTYPE" for reply in replies]
+        return [
+            stored_position(name, reply if broken else answered(reply))
+            for name, reply, broken in zip(names, replies, wrong, strict=True)
+        ]
 
     async def store_cursors(self, service: str, cursors: Mapping[str, str]) -> None:
         commands = []
@@ -114,7 +121,7 @@ class RedisFeeds:
 
     async def trim(self, feed: str, readers: Sequence[str]) -> int:
         check_trimmable(feed, readers)
-        cursors = await self.load_each(readers, feed)
+        cursors = await self._cursors([keys.cursor(service, feed) for service in readers])
         least = min(cursors, key=id_parts)
         if least == START:
             return 0
@@ -123,10 +130,6 @@ class RedisFeeds:
         if any(id_parts(at) > id_parts(last) for at in cursors) or not answered(there):
             return 0  # a relic counts as zero, until its reader has rewound it
         return int(await call(self._wire, "XTRIM", feed, "MINID", least))
-
-    async def load_each(self, services: Sequence[str], feed: str) -> list[str]:
-        replies = await call_all(self._wire, [("GET", keys.cursor(service, feed)) for service in services])
-        return [START if at is None else at.decode("ascii") for at in replies]
 
 
 def last_id_in(info: Any) -> str:

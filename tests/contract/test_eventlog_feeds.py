@@ -137,6 +137,21 @@ async def test_a_cursor_moves_forward_only(log: EventLog):
         assert await log.load_cursors("dealer", [FEED]) == {FEED: then}
 
 
+@pytest.mark.parametrize("nonsense", ["garbage", "5", "-1-0", "1-2-3", "é-0", "99999999999999999999-0", " 1-0", ""])
+async def test_a_cursor_that_is_no_position_counts_as_none(world: World, nonsense: str):
+    """Whoever wrote it: its reader starts over, its neighbours go on, and the next position to be stored mends it."""
+    log = await world.open()
+    await write(log, STREAM, b"1", b"2", feed=FEED)
+    first, second = await now(log, {FEED: "0-0"})
+    await log.store_cursors("wallet", {FEED: second.entry_id})
+    await world.set_cursor(keys.cursor("dealer", FEED), nonsense)
+    assert await log.load_cursors("dealer", [OTHER, FEED]) == {OTHER: "0-0", FEED: "0-0"}
+    assert await log.load_cursors("wallet", [FEED]) == {FEED: second.entry_id}
+    assert await log.trim_feed(FEED, ["dealer", "wallet"]) == 0
+    await log.store_cursors("dealer", {FEED: first.entry_id})
+    assert await log.load_cursors("dealer", [FEED]) == {FEED: first.entry_id}
+
+
 async def test_the_cursor_of_a_log_moves_forward_only(log: EventLog):
     verdicts = keys.verdicts(7)
     await write(log, verdicts, *(b"%d" % n for n in range(12)))

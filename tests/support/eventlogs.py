@@ -50,6 +50,9 @@ class World(Protocol):
     async def rewrite(self, stream: str, edit: Edit) -> None:
         """Tampers with a stream behind everybody's back."""
 
+    async def set_cursor(self, key: str, value: str) -> None:
+        """Writes a cursor's key behind everybody's back; an empty value makes it something else altogether."""
+
     async def flush(self) -> None: ...
 
     async def close(self) -> None: ...
@@ -67,6 +70,9 @@ class MemoryWorld:
     async def rewrite(self, stream: str, edit: Edit) -> None:
         edited = (edit(*row) for row in self.store.data.logs[stream])
         self.store.data.logs[stream] = [row for row in edited if row is not None]
+
+    async def set_cursor(self, key: str, value: str) -> None:
+        self.store.data.cursors[key] = value or "nothing"
 
     async def flush(self) -> None:
         self.store.flush()
@@ -97,6 +103,14 @@ class RedisWorld:
                     commit, head_hash = row
                     values: Any = {"h": head_hash, "p": commit.prev_hash, "c": commit.commit_id, "b": commit.body}
                     await client.xadd(stream, values, id=log_id(commit.version))
+
+    async def set_cursor(self, key: str, value: str) -> None:
+        async with redis.asyncio.Redis.from_url(self.url) as client:
+            if value:
+                await client.set(key, value)
+            else:
+                await client.delete(key)
+                await client.lpush(key, "a list")
 
     async def flush(self) -> None:
         async with redis.asyncio.Redis.from_url(self.url) as client:
