@@ -221,7 +221,7 @@ class Process:
     async def _start_app(self, app: App, kit: Kit) -> None:
         """Starts the app; a signal or a crash meanwhile ends the start."""
         starting = kit.spawn(app.start(), "start")
-        told = asyncio.ensure_future(self.stop_asked.wait())
+        told = asyncio.ensure_future(self._until_told_to_stop(kit))
         try:
             await asyncio.wait((starting, told), return_when=asyncio.FIRST_COMPLETED)
         finally:

@@ -294,8 +294,10 @@ def test_a_log_that_lost_its_mark_is_told_about(start, fresh_server):
     assert service.stop() == 0
 
 
-def test_a_crashed_task_ends_the_service(start, log_url):
-    service = start(log_url, STUD_TEST_FAULT="task")
+@pytest.mark.parametrize("fault", ["task", "task while starting"])
+def test_a_crashed_task_ends_the_service(start, log_url, fault):
+    """Also one whose start waits for something: of what was to be started a part is lost already."""
+    service = start(log_url, STUD_TEST_FAULT=fault)
     assert service.end() == 1
     crash = service.line("task_crashed")
     assert crash["task"] == "shaky task"
