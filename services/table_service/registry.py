@@ -55,8 +55,9 @@ class Registry:
         backoff = Backoff()
         while True:
             try:
-                if await self._load(table_id) is None:
-                    self._note_broken(table_id, "the lobby has a row for it, but its log is empty")
+                async with self._being_opened(table_id):
+                    if table_id not in self._tables and await self._load(table_id) is None:
+                        self._note_broken(table_id, "the lobby has a row for it, but its log is empty")
             except Refused as refused:
                 if refused.reason == "LOG_UNAVAILABLE":
                     await backoff.wait(self.kit.log, refused, what=f"load table {table_id}")
