@@ -12,7 +12,6 @@ import random
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, Self
 
 import grpc
@@ -180,6 +179,6 @@ class Watching(Following):
 
 
 async def stop_task(task: asyncio.Task[Any]) -> None:
+    """Raises CancelledError for whoever is cancelled meanwhile, and only then."""
     task.cancel()
-    with suppress(asyncio.CancelledError, Exception):
-        await task
+    await asyncio.gather(task, return_exceptions=True)

@@ -181,8 +181,8 @@ class TableSession(Following):
                 else:
                     self._receive(response.update)
         finally:
-            await stop_task(writing)
             call.cancel()  # else the server would go on serving a stream that nobody reads
+            await stop_task(writing)
 
     def _answer(self, result: pb.CommandResult) -> None:
         self._progress = True

@@ -33,8 +33,9 @@ class RedisWire:
         self.generation = 0
         self.on_lost: Callable[[str], None] | None = None
         self._timeout_s = timeout_s
-        self._seen: set[int] = set()
-        self._hung_up: set[int] = set()
+        self._seen: set[AbstractConnection] = set()
+        self._used: set[AbstractConnection] = set()
+        self._hung_up: set[AbstractConnection] = set()
         # First come, first served, which the pool is not; and who waits in vain learns that we are busy, not that the
         # server is lost.
         self._turns = asyncio.Semaphore(connections)
@@ -75,6 +76,7 @@ class RedisWire:
             return self._lost(commands, [], sent=False, why=why)
         replies: list[Any] = []
         try:
+            self._used.add(connection)
             stop_if_cancelled()
             self._notice(connection)
             async with asyncio.timeout(timeout_s or self._timeout_s):
@@ -87,10 +89,11 @@ class RedisWire:
             return self._lost(commands, replies, sent=True, why=why)
         except BaseException:
             # Cancelled in the middle: replies are still to come on this connection, so it must not be used again.
-            self._hung_up.add(id(connection))
+            self._hung_up.add(connection)
             await connection.disconnect(nowait=True)
             raise
         finally:
+            self._used.discard(connection)
             await self._pool.release(connection)
         return replies
 
@@ -105,17 +108,17 @@ class RedisWire:
 
     def _notice(self, connection: AbstractConnection) -> None:
         """Counts a connection that is new to us, and asks to be told when it is made again."""
-        if id(connection) not in self._seen:
-            self._seen.add(id(connection))
+        if connection not in self._seen:
+            self._seen.add(connection)
             self.generation += 1
             connection.register_connect_callback(self._reconnected)  # type: ignore[no-untyped-call]
 
     async def _reconnected(self, connection: AbstractConnection) -> None:
         self.generation += 1
-        # One that we closed for a caller who went away says nothing about the server: calls that are given up, as many
-        # as anybody likes, must not have the others refused.
-        ours = id(connection) in self._hung_up
-        self._hung_up.discard(id(connection))
+        # One that we closed ourselves says nothing about the server: calls that are given up, as many as anybody likes,
+        # must not have the others refused.
+        ours = connection in self._hung_up
+        self._hung_up.discard(connection)
         if self.on_lost is not None and not ours:
             self.on_lost("a connection had to be made anew")
 
@@ -127,7 +130,10 @@ class RedisWire:
 
     async def drop_idle(self) -> None:
         """Closes the connections that nobody uses: the next command makes its own."""
-        await self._pool.disconnect(inuse_connections=False)
+        for connection in self._seen - self._used:
+            self._hung_up.add(connection)
+            # Not by the pool, which waits for the end: whoever asks meanwhile would get a connection that is closing.
+            await connection.disconnect(nowait=True)
 
     async def close(self) -> None:
         await self._pool.aclose()

@@ -112,7 +112,7 @@ class Writer:
 
     async def _restore_for(self, stream: str, found: Elsewhere) -> Outcome:
         try:
-            await self._restore(stream, found)
+            await self._restore(stream, found, self.acknowledged.head(stream))
         except LogUnavailable as why:
             return Again(str(why), doubtful=False)
         except EventLogError as behind:
@@ -143,19 +143,18 @@ class Writer:
             diverged = found.version > head.version and found_hash is not None
             if diverged or self.acknowledged.lost(stream, found.version, found.hash):
                 try:
-                    await self._restore(stream, found)
+                    await self._restore(stream, found, head)
                 except LogBehind:
                     continue  # told through the callback; appends to the stream are refused from now on
 
-    async def _restore(self, stream: str, found: Elsewhere) -> None:
+    async def _restore(self, stream: str, found: Elsewhere, acked: Head | None) -> None:
         """Writes the lost commits of a stream again, the very same bytes, or raises LogBehind."""
         await self.check_mark()
         behind = self.acknowledged.behind(stream)
         if behind is not None:
             raise behind
-        acked = self.acknowledged.head(stream)
-        if acked is None:  # forgotten meanwhile
-            return
+        if acked is None or acked != self.acknowledged.head(stream):
+            return  # forgotten meanwhile, or an append has restored it and gone on: what was found is no longer there
         head = Head(found.version, NO_HASH if found.hash is None else found.hash)
         tail = self.acknowledged.tail(stream, head) if found.version < acked.version else None
         answers = await self._backend.write(tail) if tail else []

@@ -30,6 +30,8 @@ class Parking:
         self._service = service
         self._shards = sorted({_shard_of(feed) for feed in feeds})
         self._parked: dict[int, set[str]] = {}
+        self._asked: set[tuple[int, str]] = set()
+        """Lines to be replayed."""
         self._look_at = 0.0
 
     @property
@@ -77,9 +79,13 @@ class Parking:
         for shard in list(self._parked):
             await self._look(shard)
             for table in sorted(await self._log.retry_requests(self._service, shard)):
-                await self._replay_line(shard, table, replay)
+                # Before the replay: who asks while it runs may have mended what it did not see, and gets another.
                 await self._log.clear_retry(self._service, shard, table)
-                await self._look(shard)
+                self._asked.add((shard, table))
+        for shard, table in sorted(self._asked):
+            await self._replay_line(shard, table, replay)
+            self._asked.discard((shard, table))
+            await self._look(shard)
 
     async def _replay_line(self, shard: int, table: str, replay: Replay) -> None:
         line = await self._log.dead_take(self._service, shard, table)

@@ -11,13 +11,14 @@ import random
 import traceback
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TypeVar
 
 import grpc
 import structlog
 
 from stud_eventlog import keys
 from stud_eventlog.cancelling import stop_if_cancelled
-from stud_eventlog.errors import ChainBroken, EventLogError, LogBehind, VersionConflict
+from stud_eventlog.errors import ChainBroken, EventLogError, LogBehind, LogUnavailable, VersionConflict
 from stud_eventlog.log import EventLog
 from stud_service.refusals import Refused
 from stud_wire.codec import UnknownEventError
@@ -35,6 +36,8 @@ DETERMINISTIC = (ValueError, LookupError, TypeError, ArithmeticError, AttributeE
 class Poison(Exception):
     """The message cannot be handled, now or ever. The text ends up among the dead letters: no card may be in it."""
 
+
+T = TypeVar("T")
 
 Judge = Callable[[Exception, int], Poison | None]
 """(fault, attempts so far) -> poison, or None when trying again may help."""
@@ -80,6 +83,17 @@ async def settle(work: Callable[[], Awaitable[None]], log: EventLog, what: str, 
             await backoff.wait(log, why, what)
         else:
             return
+
+
+async def patiently(work: Callable[[], Awaitable[T]], log: EventLog, what: str) -> T:
+    """Returns what `work` does once the log answers it. Whatever else is wrong is raised as it is."""
+    backoff = Backoff()
+    while True:
+        stop_if_cancelled()
+        try:
+            return await work()
+        except LogUnavailable as why:
+            await backoff.wait(log, why, what)
 
 
 def poisons(table: str) -> Judge:

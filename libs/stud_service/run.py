@@ -18,7 +18,7 @@ from typing import Protocol
 
 import grpc
 import structlog
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from stud_eventlog.errors import EventLogError, LogUnavailable, NotInitialised, UnsafeServer, UnusableUrl
@@ -26,6 +26,7 @@ from stud_eventlog.log import EventLog
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import Head
 from stud_service import GRPC_CAME_FIRST, logging
+from stud_service.health import Health
 from stud_service.interceptors import Interceptor
 from stud_service.kit import Kit
 from stud_service.refusals import Refused
@@ -109,7 +110,7 @@ class Process:
         self._started = False
         self._mark_is_gone = False
         self._log: EventLog | None = None
-        self._health = health.aio.HealthServicer()
+        self._health = Health()
 
     async def run(self, factory: Callable[[Kit], App]) -> int:
         loop = asyncio.get_running_loop()
@@ -197,7 +198,7 @@ class Process:
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         names = [SERVICE_NAMES.get(self.name, self.name), health.SERVICE_NAME, reflection.SERVICE_NAME]
         reflection.enable_server_reflection(names, server)
-        await self._tell(serving=False)
+        self._tell(serving=False)
         await server.start()
         logger.info("listening", address=self.settings.listen, port=self.port, build=kit.build)
         try:
@@ -205,7 +206,7 @@ class Process:
             if not (self.stop_asked.is_set() or kit.tasks.crashed.is_set()):
                 kit.spawn(self._watch_log(log), "watch log")
                 self._started = True
-                await self._tell(serving=self._healthy())
+                self._tell(serving=self._healthy())
                 logger.info("started")
                 await self._until_told_to_stop(kit)
         finally:
@@ -221,7 +222,7 @@ class Process:
     async def _start_app(self, app: App, kit: Kit) -> None:
         """Starts the app; a signal or a crash meanwhile ends the start."""
         starting = kit.spawn(app.start(), "start")
-        told = asyncio.ensure_future(self.stop_asked.wait())
+        told = asyncio.ensure_future(self._until_told_to_stop(kit))
         try:
             await asyncio.wait((starting, told), return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -261,7 +262,7 @@ class Process:
                 await self._ping(log)
             if self._healthy() != serving:
                 serving = self._healthy()
-                await self._tell(serving=serving)
+                self._tell(serving=serving)
             await asyncio.sleep(WATCH_S)
 
     async def _ping(self, log: EventLog) -> None:
@@ -275,10 +276,8 @@ class Process:
         except EventLogError as why:
             logger.debug("log_is_away", why=str(why))
 
-    async def _tell(self, *, serving: bool) -> None:
-        status = health_pb2.HealthCheckResponse.SERVING if serving else health_pb2.HealthCheckResponse.NOT_SERVING
-        for service in ("", SERVICE_NAMES.get(self.name, self.name)):
-            await self._health.set(service, status)
+    def _tell(self, *, serving: bool) -> None:
+        self._health.tell(("", SERVICE_NAMES.get(self.name, self.name)), serving=serving)
         if self._started:
             logger.info("health", serving=serving)
 
@@ -289,7 +288,7 @@ class Process:
         self.stop_asked.set()
         grace_s = self.settings.stop_grace_ms / 1000
         logger.info("stopping", grace_ms=self.settings.stop_grace_ms)
-        await self._health.enter_graceful_shutdown()
+        self._health.end()
         try:
             async with asyncio.timeout(grace_s + 1.0):
                 await app.stop()

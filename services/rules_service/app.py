@@ -10,11 +10,10 @@ from rules_service.servicer import RulesServicer
 from rules_service.waiting import SERVICE
 from stud.rules.v1 import rules_service_pb2_grpc as rpc
 from stud_eventlog import keys
-from stud_eventlog.errors import LogUnavailable
 from stud_service.feeds import FeedReader
 from stud_service.keyring import KeyRing
 from stud_service.kit import Kit
-from stud_service.patience import Backoff
+from stud_service.patience import patiently
 
 
 class RulesApp:
@@ -27,13 +26,7 @@ class RulesApp:
 
     async def start(self) -> None:
         """Fold what was said so far, then listen to the dealer. Raises ChainBroken for verdicts that were edited."""
-        backoff = Backoff()
-        while True:
-            try:
-                await self.referee.load()
-                break
-            except LogUnavailable as why:
-                await backoff.wait(self._kit.log, why, what="fold verdicts")
+        await patiently(self.referee.load, self._kit.log, what="fold verdicts")
         feeds = [keys.dealer_feed(shard) for shard in range(keys.SHARDS)]
         reader = FeedReader(self._kit, SERVICE, feeds, self.referee.handle, table_of)
         self._kit.spawn(reader.run(), "dealer feeds")

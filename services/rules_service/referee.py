@@ -57,7 +57,7 @@ class Referee:
         self._key = key
         self._bases: OrderedDict[str, Base] = OrderedDict()
         self.verdicts = [VerdictLog(shard, kit.log, kit.new_id) for shard in range(keys.SHARDS)]
-        self.waiting = WaitingRoom(kit.log)
+        self.waiting = WaitingRoom(kit.log, self._is_decided)
 
     async def load(self) -> None:
         """Fold what was said so far; raises ChainBroken when the verdict logs cannot be trusted."""
@@ -66,6 +66,9 @@ class Referee:
 
     async def close(self) -> None:
         await asyncio.gather(*[verdicts.close() for verdicts in self.verdicts])
+
+    def _is_decided(self, table_id: str, hand_no: int) -> bool:
+        return hand_no <= self.verdicts[keys.shard_of(table_id)].book.table(table_id).final_hand
 
     async def handle(self, entries: Sequence[FeedEntry]) -> None:
         """Judge the finished hands of one table; returns when the verdicts are durable. Raises Poison for a hand that

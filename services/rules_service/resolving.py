@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import msgspec
 
 from rules_service.book import TableBook, Written
@@ -125,11 +127,10 @@ class Resolver:
 
     async def _forget(self, request: Request) -> None:
         """The hand is decided: whatever waits for its verification need not wait any more."""
-        self._referee.waiting.done(request.table_id, request.hand_no)
-        try:
-            await self._referee.waiting.retry(request.table_id)
-        except EventLogError:
-            return  # the parked message stays until somebody replays it, and then is skipped
+        waiting = self._referee.waiting
+        with suppress(EventLogError):  # else it still waits there, and is asked for again
+            await waiting.retry(request.table_id)
+            waiting.done(request.table_id, request.hand_no)
 
 
 def _repeated(book: TableBook, request: Request) -> Answer | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable
 
 import msgspec
 import structlog
@@ -51,11 +52,12 @@ def parse_reason(reason: str) -> Waiting | None:
 
 
 class WaitingRoom:
-    """All of them, by table."""
+    """All of them, by table. ``is_decided(table, hand)``: whether there is a final verdict, by whomever."""
 
-    def __init__(self, eventlog: EventLog) -> None:
+    def __init__(self, eventlog: EventLog, is_decided: Callable[[str, int], bool]) -> None:
         self.tables: dict[str, Waiting] = {}
         self._log = eventlog
+        self._is_decided = is_decided
 
     async def load(self) -> None:
         """Find those that a former process left."""
@@ -94,14 +96,22 @@ class WaitingRoom:
         """Ask for replays as they fall due, until cancelled."""
         while True:
             await asyncio.sleep(LOOK_S)
-            for table_id, waiting in list(self.tables.items()):
-                if waiting.retry_at <= _now():
-                    try:
-                        await self.retry(table_id)
-                    except EventLogError:
-                        break
-                    # The reader looks about once a second; should the attempt get lost, the next one comes.
-                    waiting.retry_at = _now() + LONGEST_RETRY_S
+            await self.look()
+
+    async def look(self) -> None:
+        """Ask for the replays that are due. What operators decided need not wait, even if they went away meanwhile."""
+        for table_id, waiting in list(self.tables.items()):
+            decided = self._is_decided(table_id, waiting.hand_no)
+            if not decided and waiting.retry_at > _now():
+                continue
+            try:
+                await self.retry(table_id)
+            except EventLogError:
+                break
+            # The reader looks about once a second; should the attempt get lost, the next one comes.
+            waiting.retry_at = _now() + LONGEST_RETRY_S
+            if decided:
+                self.done(table_id, waiting.hand_no)
 
     async def retry(self, table_id: str) -> None:
         """Have the reader replay a table's parked line."""

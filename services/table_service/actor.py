@@ -82,7 +82,7 @@ class TableActor:
         self._asked_at_ms = 0
         self._lost_time = False
         self._rests_until_ms = 0
-        self._stopping = False
+        self.stopping = False
         self._timer = Timer(kit.clock, self._wake)
         self._worker: asyncio.Task[None] | None = None
 
@@ -104,7 +104,7 @@ class TableActor:
 
     async def stop(self) -> None:
         """End every stream, finish what is queued, take nothing new: later commands are refused with STOPPING."""
-        self._stopping = True
+        self.stopping = True
         self._timer.cancel()
         self.hub.finish(stopping())
         if self._worker is not None:
@@ -129,7 +129,7 @@ class TableActor:
         within_s: float | None = ANSWER_WITHIN_S,
     ) -> Outcome:
         """Return once the command is durable. Raises Refused; OUTCOME_UNKNOWN when it takes too long."""
-        if self._stopping:
+        if self.stopping:
             raise stopping()
         mail = self._mail(command, actor, request_id, digest, cause)
         self._mailbox.put_nowait(mail)
@@ -371,7 +371,7 @@ class TableActor:
         wake = due_at(self.table, self._ended_at_ms, self._asked_at_ms)
         if self._lost_time and hand_deadline(self.table) is not None:
             wake = 0
-        if wake is None or self.halted or self._stopping:
+        if wake is None or self.halted or self.stopping:
             self._timer.cancel()
         else:
             self._timer.set(max(wake, self._rests_until_ms))

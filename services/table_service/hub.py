@@ -98,7 +98,7 @@ class Hub:
                 parts[viewer.account] = _made(private, viewer.account, version)
             part = parts[viewer.account]
             if part is None:
-                viewer.finish(Refused("INTERNAL", "your part of the table cannot be shown"))
+                viewer.finish(_cannot_be_shown())
             elif part:
                 viewer.offer(public + part)
             else:
@@ -107,10 +107,14 @@ class Hub:
             viewer.offer(public)
 
     def reset(self, full_view: PrivatePart) -> None:
-        """Send everybody a full view: what was kept does not lead to what is there now."""
+        """Send everybody a full view: what was kept does not lead to what is there now. As little may fail here."""
         self._kept.clear()
         for viewer in self._viewers:
-            viewer.offer(full_view(viewer.account))
+            view = _made(full_view, viewer.account, 0)
+            if view is None:
+                viewer.finish(_cannot_be_shown())
+            else:
+                viewer.offer(view)
 
     def since(self, version: int, head_hash: bytes) -> list[bytes] | None:
         """Return the updates after ``version``, or None when memory does not reach back or the hash differs."""
@@ -126,6 +130,11 @@ class Hub:
         """End every stream."""
         for viewer in self._viewers:
             viewer.finish(why)
+
+
+def _cannot_be_shown() -> Refused:
+    """Return the refusal for a viewer whose own part cannot be made."""
+    return Refused("INTERNAL", "your part of the table cannot be shown")
 
 
 def _made(private: PrivatePart, account: str, version: int) -> bytes | None:

@@ -15,6 +15,7 @@ from stud_service.refusals import Refused
 from table_service import handlers
 from table_service.actor import TableActor
 from table_service.hub import Viewer
+from table_service.mail import stopping
 from table_service.registry import Registry
 
 HASH_SIZE = 32
@@ -61,6 +62,8 @@ class Streams:
         """Queue what the viewer lacks and start serving him: no update can fall between the two."""
         if subscribe.after_version < 0 or len(subscribe.head_hash) not in {0, HASH_SIZE}:
             raise Refused("INVALID_FIELD", "want the version and head_hash of an update", field="subscribe")
+        if actor.stopping:
+            raise stopping()  # its streams have been ended already, and this one nobody would end
         viewer = Viewer(account)
         missing = None
         if subscribe.HasField("after_version"):

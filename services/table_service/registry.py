@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from weakref import WeakValueDictionary
 
 import structlog
@@ -15,7 +16,7 @@ from stud_core.state import Life
 from stud_eventlog import keys
 from stud_eventlog.errors import EventLogError, LogUnavailable, NotInitialised
 from stud_service.kit import Kit
-from stud_service.patience import Backoff
+from stud_service.patience import Backoff, patiently
 from stud_service.refusals import Refused
 from stud_wire.codec import WireError
 from table_service.actor import TableActor
@@ -45,7 +46,8 @@ class Registry:
     async def load_all(self) -> None:
         """Load every table of the lobby that is not closed; one that cannot be folded is left out, loudly."""
         for shard in range(keys.SHARDS):
-            for table_id, row in (await self.kit.log.lobby(shard)).items():
+            rows = await patiently(partial(self.kit.log.lobby, shard), self.kit.log, what="read the lobby")
+            for table_id, row in rows.items():
                 if pb.TableSummary.FromString(row).life != pb.TABLE_LIFE_CLOSED:
                     await self._load_if_sound(table_id)
         log.info("tables_loaded", tables=len(self._tables))
@@ -55,8 +57,9 @@ class Registry:
         backoff = Backoff()
         while True:
             try:
-                if await self._load(table_id) is None:
-                    self._note_broken(table_id, "the lobby has a row for it, but its log is empty")
+                async with self._being_opened(table_id):
+                    if table_id not in self._tables and await self._load(table_id) is None:
+                        self._note_broken(table_id, "the lobby has a row for it, but its log is empty")
             except Refused as refused:
                 if refused.reason == "LOG_UNAVAILABLE":
                     await backoff.wait(self.kit.log, refused, what=f"load table {table_id}")

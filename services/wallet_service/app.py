@@ -20,6 +20,7 @@ from stud_eventlog.types import FeedEntry
 from stud_service.feeds import FeedReader, Poison
 from stud_service.kit import Kit
 from stud_service.originals import is_original, lately
+from stud_service.patience import patiently
 from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit, decode_event
 from wallet_service.answers import command_for
@@ -47,7 +48,7 @@ class WalletApp:
     async def start(self) -> None:
         """Rebuild every ledger, book what was left unbooked, then listen."""
         await asyncio.gather(*(book.start() for book in self.books.values()))
-        await self.verdicts.load()
+        await patiently(self.verdicts.load, self._kit.log, what="read verdicts")
         for table in self.verdicts.tables():
             await self._try_again(table)  # an operator's correction may have changed what was in the way
         shards = range(keys.SHARDS)

@@ -25,6 +25,7 @@ from stud_eventlog import keys
 from stud_eventlog.errors import ChainBroken, EventLogError, LogBehind, VersionConflict
 from stud_eventlog.types import Append, FeedItem, Head
 from stud_service.kit import Kit
+from stud_service.patience import patiently
 from stud_service.refusals import Refused
 from stud_wire.commits import Meta, decode_commit, encode_commit, encode_event
 from wallet_service.answers import is_answer
@@ -92,7 +93,7 @@ class Book:
 
     async def start(self) -> None:
         """Fold the log, then take commands."""
-        await self._rebuild()
+        await patiently(self._rebuild, self._kit.log, what=f"load ledger {self.currency}")
         self._worker = self._kit.spawn(self._work(), f"ledger {self.currency}")
 
     async def stop(self) -> None:

@@ -29,7 +29,8 @@ class Line:
 
     async def durable(self) -> list[Done]:
         """Wait until everything is written; raises the first failure."""
-        await asyncio.gather(*(mail.future for mail in self._mails), return_exceptions=True)
+        if self._mails:  # not gathered: a waiter who goes away must not settle what is still on its way
+            await asyncio.wait([mail.future for mail in self._mails])
         return [mail.future.result() for mail in self._mails]
 
     async def unblocks(self) -> bool:

@@ -373,3 +373,35 @@ async def test_a_question_that_is_given_up_while_its_connection_is_made(log: Red
     await asyncio.sleep(0.05)
     proxy.heal()
     assert await again == head
+
+
+async def test_what_was_let_go_after_a_loss_is_no_further_loss(direct: RedisEventLog):
+    await write(direct, STREAM, b"1")
+    await asyncio.gather(*(direct.read(STREAM) for _ in range(8)))
+    direct._availability.lost("a blip")
+    await direct.wait_available()
+    losses: list[str] = []
+    for wire in direct._wires:
+        wire.on_lost = losses.append
+    for _ in range(5):
+        await asyncio.gather(*(direct.read(STREAM) for _ in range(4)))
+        await asyncio.sleep(0.01)
+    assert losses == []
+
+
+async def test_who_asks_while_idle_connections_are_let_go_gets_his_answer(direct: RedisEventLog):
+    await write(direct, STREAM, b"1")
+    losses: list[str] = []
+    for wire in direct._wires:
+        wire.on_lost = losses.append
+
+    async def ask(ticks: int) -> int:
+        for _ in range(ticks):
+            await asyncio.sleep(0)
+        return len(await direct.read(STREAM))
+
+    for _ in range(20):
+        assert await asyncio.gather(*(ask(0) for _ in range(8))) == [1] * 8
+        _, *answers = await asyncio.gather(direct._question_wire.drop_idle(), *(ask(ticks) for ticks in range(8)))
+        assert answers == [1] * 8
+    assert losses == []

@@ -4,11 +4,12 @@ import asyncio
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -294,8 +295,10 @@ def test_a_log_that_lost_its_mark_is_told_about(start, fresh_server):
     assert service.stop() == 0
 
 
-def test_a_crashed_task_ends_the_service(start, log_url):
-    service = start(log_url, STUD_TEST_FAULT="task")
+@pytest.mark.parametrize("fault", ["task", "task while starting"])
+def test_a_crashed_task_ends_the_service(start, log_url, fault):
+    """Also one whose start waits for something: of what was to be started a part is lost already."""
+    service = start(log_url, STUD_TEST_FAULT=fault)
     assert service.end() == 1
     crash = service.line("task_crashed")
     assert crash["task"] == "shaky task"
@@ -315,6 +318,44 @@ def test_calls_are_refused_until_it_has_started(start, log_url):
         get_table(service.address)
     assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
     assert service.stop() == 0
+
+
+def frame(kind: int, flags: int, stream: int, content: bytes) -> bytes:
+    return struct.pack(">I", len(content))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + content
+
+
+SETTINGS, PING, ACK = 4, 6, 1
+
+
+async def watch_and_take_no_bytes(address: str) -> None:
+    """HTTP/2 by hand, since no client of gRPC can be told so: the settings say that the window is 0. Else it is polite:
+    it answers settings and pings, so that the server has no reason to end the connection.
+    """
+    reader, writer = await asyncio.open_connection(*address.rsplit(":", 1))
+    words = {":method": "POST", ":scheme": "http", ":path": "/grpc.health.v1.Health/Watch", ":authority": "x"}
+    words |= {"te": "trailers", "content-type": "application/grpc"}
+    headers = b"".join(b"\0" + b"".join(bytes([len(word)]) + word.encode() for word in pair) for pair in words.items())
+    writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, 0, struct.pack(">HI", 4, 0)))
+    writer.write(frame(1, 4, 1, headers) + frame(0, 1, 1, bytes(5)))
+    with closing(writer):
+        while True:
+            head = await reader.readexactly(9)
+            content = await reader.readexactly(int.from_bytes(head[:3]))
+            if head[3] in {SETTINGS, PING} and not head[4] & ACK:
+                writer.write(frame(head[3], ACK, 0, content if head[3] == PING else b""))
+
+
+async def test_a_watcher_who_takes_no_bytes_keeps_neither_the_status_nor_the_end_from_coming(start, fresh_server):
+    await initialise(fresh_server.url)
+    service = start(fresh_server.url, STUD_STOP_GRACE_MS="200")
+    await asyncio.to_thread(service.until_serving)
+    watching = asyncio.create_task(watch_and_take_no_bytes(service.address))
+    await asyncio.sleep(0.5)
+    await fresh_server.kill()
+    gone = f"{service.address}: NOT_SERVING"
+    await asyncio.to_thread(service.until, lambda: check(service.address) == gone)
+    assert await asyncio.to_thread(service.stop) == 0
+    await asyncio.gather(watching, return_exceptions=True)
 
 
 # Stopping

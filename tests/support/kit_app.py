@@ -40,10 +40,10 @@ class SmallApp:
     async def start(self) -> None:
         if FAULT == "start":
             raise RuntimeError("cannot load")
-        if FAULT == "slow start":
-            await asyncio.sleep(60)
-        if FAULT == "task":
+        if FAULT in {"task", "task while starting"}:
             self.kit.spawn(self.crash(), "shaky task")
+        if FAULT in {"slow start", "task while starting"}:
+            await asyncio.sleep(60)
 
     async def crash(self) -> None:
         await asyncio.sleep(0.2)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stud_eventlog import keys
-from stud_eventlog.acknowledged import Acknowledged
+from stud_eventlog.acknowledged import HELD_PER_STREAM, Acknowledged
 from stud_eventlog.availability import Availability
 from stud_eventlog.group_commit import MAX_REPEATING, Again, GroupCommit, Outcome
 from stud_eventlog.lua import APPEND
@@ -404,6 +404,38 @@ class TestMemoryFaults:
         store.restore(older)
         await asyncio.wait_for(log.wait_available(), 5)
         assert [commit.body async for commit in log.read_all(STREAM)] == [b"1", b"2"]
+        await log.close()
+
+    async def test_what_an_append_has_restored_meanwhile_is_not_called_lost(self, monkeypatch: pytest.MonkeyPatch):
+        """Who verifies has seen the older log, and waits; by the time he goes on the writer is far beyond that."""
+        store = MemoryStore()
+        behind: list[Any] = []
+        log = MemoryEventLog(store, on_log_behind=lambda *what: behind.append(what))
+        await log.initialise()
+        await log.require_initialised()
+        await write(log, STREAM, b"1")
+        older = store.snapshot()
+        head = await write(log, STREAM, b"2")
+        asked: list[None] = []
+        waits, go_on = asyncio.Event(), asyncio.Event()
+
+        async def slow_for_who_verifies() -> bool:
+            asked.append(None)
+            if len(asked) == 2:
+                waits.set()
+                await go_on.wait()
+            return True
+
+        monkeypatch.setattr(log._backend, "is_initialised", slow_for_who_verifies)
+        store.restore(older)
+        await waits.wait()
+        bodies = [b"%d" % n for n in range(3, 3 + HELD_PER_STREAM + 1)]
+        for body in bodies:
+            head = await log.append(an_append(STREAM, head, body))
+        go_on.set()
+        await asyncio.wait_for(log.wait_available(), 5)
+        assert behind == []
+        assert (await log.append(an_append(STREAM, head))).version == head.version + 1
         await log.close()
 
     async def test_memory_use_is_what_the_test_says(self):

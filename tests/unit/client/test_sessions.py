@@ -10,6 +10,7 @@ from stud.common.v1 import seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud.table.v1 import table_service_pb2_grpc as rpc
 from stud_client import Endpoints, StudClient, StudError, following
+from stud_client.session import TableSession
 from stud_service.ports import Port
 from stud_service.refusals import Refused
 from tests.support.kit import House, serving, token, until
@@ -463,3 +464,48 @@ async def test_a_hundred_sessions_leave_nothing_behind(client, table):
     await nobody_left(table)
     names = {task.get_name() for task in asyncio.all_tasks()}
     assert not [name for name in names if name.startswith(("follow", "play"))]
+
+
+class Breaking:
+    """A stub whose stream breaks, and what is to happen in that moment."""
+
+    def __init__(self, then) -> None:
+        self.then = then
+        self.opened = 0
+
+    def Play(self):
+        self.opened += 1
+        return self
+
+    async def write(self, request) -> None:
+        await asyncio.Event().wait()
+
+    def cancel(self) -> None:
+        pass
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self):
+        await asyncio.sleep(0)
+        asyncio.get_running_loop().call_soon(self.then)
+        raise grpc.aio.AioRpcError(grpc.StatusCode.UNAVAILABLE, grpc.aio.Metadata(), grpc.aio.Metadata(), "gone")
+
+
+@pytest.mark.parametrize("ticks", range(5))
+async def test_who_closes_a_session_in_the_moment_in_which_its_stream_breaks_has_closed_it(ticks):
+    """However few ticks lie between the two: the stream must not be opened again behind his back."""
+    closing = []
+
+    def close(left: int) -> None:
+        if left:
+            asyncio.get_running_loop().call_soon(close, left - 1)
+        else:
+            closing.append(asyncio.ensure_future(session.close()))
+
+    stub = Breaking(lambda: close(ticks))
+    session = TableSession(stub, "t", None, b"", give_up_s=60, token=lambda: "")  # type: ignore[arg-type]
+    await session.__aenter__()
+    await until(lambda: bool(closing))
+    await asyncio.wait_for(closing[0], 2)
+    assert stub.opened == 1

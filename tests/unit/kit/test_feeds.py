@@ -278,6 +278,45 @@ async def test_a_retry_that_fails_again_keeps_the_rest_parked(log):
     assert [parse(letter.entry)[1] for letter in await log.dead_list(SERVICE)] == [3, 4]
 
 
+async def test_who_asks_for_a_retry_while_another_fails_is_not_forgotten(log):
+    """What was in the way has been put right after the message was looked at: this replay did not see it."""
+    echo = Echo(log, at(T1, 1, Poison("no")))
+
+    def mended_too_late(table: str, number: int) -> None:
+        echo.fault = None
+        log.store.data.retries[keys.retry(SERVICE, SHARD)].add(T1)
+        raise Poison("still no")
+
+    await count(log, T1, 2)
+    async with running(reader_for(echo, TABLES)) as reader:
+        await saved(log, T1)
+        echo.fault = mended_too_late
+        await log.request_retry(SERVICE, SHARD, T1)
+        await echo.until(T1, 2)
+        await until(lambda: not reader.parked)
+    assert await log.dead_list() == []
+
+
+async def test_a_retry_is_not_forgotten_when_the_log_goes_away_meanwhile(log, store, monkeypatch):
+    echo = Echo(log, at(T1, 1, Poison("no")))
+    take, taken = log.dead_take, []
+
+    async def away_at_first(*where):
+        taken.append(where)
+        if len(taken) == 1:
+            raise LogUnavailable("away")
+        return await take(*where)
+
+    monkeypatch.setattr(log, "dead_take", away_at_first)
+    await count(log, T1, 2)
+    async with running(reader_for(echo, TABLES)) as reader:
+        await saved(log, T1)
+        echo.fault = None
+        await log.request_retry(SERVICE, SHARD, T1)
+        await echo.until(T1, 2)
+        await until(lambda: not reader.parked)
+
+
 async def test_a_line_is_still_parked_after_a_restart(log):
     echo = Echo(log, at(T1, 1, Poison("no")))
     await count(log, T1, 2)

@@ -9,10 +9,11 @@ from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
 from stud_eventlog import keys
 from stud_eventlog.memory import MemoryEventLog, MemoryStore
-from stud_eventlog.types import Append
+from stud_eventlog.types import Append, LogUnavailable
 from stud_service.refusals import Refused
 from stud_wire.commits import Meta, decode_commit, encode_commit
 from tests.support.wallet import Floor, Office, buy_in, until, working
+from wallet_service.line import Line
 
 LEDGER = keys.ledger_log("EUR")
 T = "t-1"
@@ -71,6 +72,33 @@ async def test_after_a_conflict_everything_is_decided_again_on_what_the_log_says
         done = await asyncio.gather(*[office.submit(deposit(number)) for number in range(5)])
         assert all(answer.events for answer in done)
         assert await deposits(log) == ["first-ann", *[f"d-{number}" for number in range(5)]]
+    await log.close()
+
+
+async def test_what_follows_a_message_that_failed_fails_too_though_nobody_waits_any_more(monkeypatch):
+    """An operator's call ends while his table's requests are on their way; the first of them is not written."""
+    log = MemoryEventLog()
+    async with working(log) as office:
+        await office.fund(ann=0)
+        book, line = office.app.books["EUR"], Line(T)
+        append_many, go_on = log.append_many, asyncio.Event()
+
+        async def refuses_the_first(appends):
+            monkeypatch.setattr(log, "append_many", append_many)
+            await go_on.wait()
+            raise LogUnavailable("OOM")
+
+        monkeypatch.setattr(log, "append_many", refuses_the_first)
+        for number in (1, 2):
+            await line.post(book, deposit(number), (T, number))
+            await asyncio.sleep(0.01)  # the second is not of the same batch
+        waiting = asyncio.create_task(line.durable())
+        await asyncio.sleep(0.01)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        go_on.set()
+        await office.submit(deposit(3))
+        assert await deposits(log) == ["d-3"]
     await log.close()
 
 

@@ -196,7 +196,7 @@ async def test_a_waiting_hand_holds_up_its_own_table_only_and_is_tried_again(
         (letter,) = await court.log.dead_list(SERVICE)
         assert letter.reason.startswith("CANNOT_VERIFY 2 MISSING_LOG ")
         # A referee that starts now knows of it.
-        room = WaitingRoom(court.log)
+        room = WaitingRoom(court.log, lambda *_: False)
         await room.load()
         assert room.tables["t-1"].hand_no == 2
         court.log.store.data.logs[rig.table_stream][:] = kept
@@ -253,3 +253,39 @@ async def test_a_hand_that_operators_decided_is_not_judged_later(court: Court):
     resolved = (await court.verdicts())[-1]
     await court.rig.send(cmd.RecordResolution(2, court.book.final_version, resolved.choice, resolved.stacks))
     await court.hand()
+
+
+async def test_a_decision_whose_operator_went_away_ends_the_waiting_too(court: Court, monkeypatch: pytest.MonkeyPatch):
+    """His call ended before the log had answered; the table must not wait for the next attempt, a minute later."""
+    from rules_service.resolving import Request, Resolver
+    from stud_core.events import ResolutionChoice
+
+    monkeypatch.setattr(waiting_module, "LOOK_S", 0.01)
+    await court.rig.play_hand(mischief=0)
+    del court.rows(court.rig.deck_stream)[-3:-1]
+    await waits(court, Obstacle.MISSING_LOG)
+    resolver = Resolver(court.kit, court.referee)
+
+    def resolve(operator: str) -> Any:
+        return resolver.resolve(Request("t-1", 2, ResolutionChoice.VOID, "lost", operator, "r"))
+
+    await resolve("op-1")
+    append_many, go_on = court.log.append_many, asyncio.Event()
+
+    async def late(appends: Any) -> Any:
+        written = await append_many(appends)
+        await go_on.wait()
+        return written
+
+    monkeypatch.setattr(court.log, "append_many", late)
+    deciding = asyncio.create_task(resolve("op-2"))
+    await asyncio.sleep(0.05)
+    deciding.cancel()
+    await asyncio.gather(deciding, return_exceptions=True)
+    go_on.set()
+    await until(lambda: court.book.final_hand == 2)
+    task = asyncio.create_task(court.referee.waiting.retry_on())
+    await until(lambda: court.referee.waiting.tables == {})
+    assert await court.log.retry_requests(SERVICE, court.rig.shard) == {"t-1"}
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)

@@ -76,6 +76,25 @@ async def test_whoever_watches_a_table_whose_log_went_back_in_time_is_told_when_
 
 
 @simulated
+async def test_everybody_is_told_though_one_of_them_cannot_be_shown_his_cards(tmp_path, monkeypatch):
+    async with MemorySystem(tmp_path) as system:
+        game = Game(system)
+        await game.begin()
+        await game.until_turn()
+        ada, eve = watched(game)
+        goes_back(game)
+
+        def broken(account: str) -> bytes:
+            raise ValueError(account)
+
+        monkeypatch.setattr(game.actor, "private_part", lambda account: broken(account) if account == "ada" else b"")
+        with capture_logs():
+            assert (await refusal(game.act())).reason == "LOG_BEHIND"
+        assert ada.why is not None
+        assert await shown(game, [eve]) == {("LOG_BEHIND", "PAUSED")}
+
+
+@simulated
 async def test_and_when_it_is_found_on_reconnecting_although_nobody_does_anything(tmp_path):
     async with MemorySystem(tmp_path) as system:
         game = Game(system)

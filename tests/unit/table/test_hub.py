@@ -141,3 +141,20 @@ def test_a_part_that_cannot_be_made_costs_its_viewer_his_stream_and_nobody_else(
     assert ada.why is not None
     assert (ada.why.reason, "51" in ada.why.text) == ("INTERNAL", False)
     assert [line["event"] for line in lines] == ["private_part_failed"]
+
+
+def test_a_full_view_that_cannot_be_made_costs_its_viewer_his_stream_and_nobody_else():
+    hub, ada, eve = Hub(), Viewer("ada"), Viewer("eve")
+    for viewer in (ada, eve):
+        hub.add(viewer)
+
+    def full_view(account: str) -> bytes:
+        if account == "ada":
+            raise ValueError("the card is 51")
+        return b"all of it"
+
+    with capture_logs() as lines:
+        hub.reset(full_view)
+    assert [taken(viewer) for viewer in (ada, eve)] == [[None], [b"all of it"]]
+    assert (ada.why is not None and ada.why.reason) == "INTERNAL"
+    assert [line["event"] for line in lines] == ["private_part_failed"]

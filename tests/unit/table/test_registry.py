@@ -224,6 +224,27 @@ async def test_every_open_table_is_loaded_at_start(tmp_path):
 
 
 @simulated
+async def test_who_asks_for_a_table_that_is_being_loaded_at_the_start_gets_the_same_one(tmp_path, monkeypatch):
+    async with MemorySystem(tmp_path) as system:
+        await Game(system).open()
+        registry = system.tables.registry
+        await registry._tables.pop("t-1").stop()
+        head = MemoryEventLog.head
+
+        async def late(log, stream):
+            await asyncio.sleep(0.3)
+            return await head(log, stream)
+
+        monkeypatch.setattr(MemoryEventLog, "head", late)
+        starting = asyncio.create_task(registry.load_all())
+        await asyncio.sleep(0.1)
+        asked = await registry.get("t-1")
+        await starting
+        assert registry.all() == [asked]
+        assert [task.get_name() for task in system.kits["table"].tasks.running].count("table t-1") == 1
+
+
+@simulated
 async def test_a_table_whose_log_was_edited_is_not_served_and_the_others_are(tmp_path):
     async with MemorySystem(tmp_path) as system:
         broken, sound = Game(system, "t-1"), Game(system, "t-2")

@@ -271,6 +271,20 @@ async def test_when_the_service_stops_every_stream_says_so(tmp_path):
 
 
 @simulated
+async def test_who_subscribes_when_the_service_is_stopping_already_is_told_at_once(tmp_path):
+    """His call was let in before: he would wait for updates of a table that has said its last word."""
+    async with started(tmp_path) as game:
+        late = Stream(game, "ada")
+        subscribe = late.requests.get_nowait()
+        await asyncio.sleep(1)
+        await game.system.tables.stop()
+        late.requests.put_nowait(subscribe)
+        for stream in (late, Stream(game, "eve", watch=True)):
+            assert (await stream.end()).reason == "STOPPING"
+            assert stream.answers.empty()
+
+
+@simulated
 async def test_when_the_table_is_closed_every_stream_gets_the_last_update_and_ends_well(tmp_path):
     async with started(tmp_path) as game:
         streams = [Stream(game, "ada"), Stream(game, "eve", watch=True)]

@@ -1,0 +1,57 @@
+"""What a service says of its health (grpc.health.v1), to everybody who asks.
+
+The library's own servicer writes to a watcher while it holds the lock that a change needs: one client that takes no
+bytes, and it needs no token, would keep the status from ever changing and the service from stopping.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+Request = health_pb2.HealthCheckRequest
+Response = health_pb2.HealthCheckResponse
+
+
+class Health(health_pb2_grpc.HealthServicer):
+    """The status of each name that was told of."""
+
+    def __init__(self) -> None:
+        self._statuses: dict[str, int] = {}
+        self._changed = asyncio.Event()
+        self._ended = False
+
+    def tell(self, names: Iterable[str], *, serving: bool) -> None:
+        """Waits for nobody; a watcher who is slow hears the latest."""
+        if self._ended:
+            return
+        status = Response.SERVING if serving else Response.NOT_SERVING
+        self._statuses.update(dict.fromkeys(names, status))
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    def end(self) -> None:
+        """From now on nothing serves, whatever is told."""
+        self.tell(list(self._statuses), serving=False)
+        self._ended = True
+
+    async def Check(self, request: Request, context: Any) -> Response:
+        status = self._statuses.get(request.service)
+        if status is None:
+            context.set_code(grpc.StatusCode.NOT_FOUND)
+            return Response()
+        return Response(status=status)
+
+    async def Watch(self, request: Request, context: Any) -> AsyncIterator[Response]:
+        told = None
+        while True:
+            changed, status = self._changed, self._statuses.get(request.service, Response.SERVICE_UNKNOWN)
+            if status == told:
+                await changed.wait()
+            else:
+                told = status
+                yield Response(status=status)
