@@ -9,6 +9,7 @@ from functools import partial
 from weakref import WeakValueDictionary
 
 import structlog
+from google.protobuf.message import DecodeError
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core.commands import PauseTable
@@ -46,11 +47,31 @@ class Registry:
     async def load_all(self) -> None:
         """Load every table of the lobby that is not closed; one that cannot be folded is left out, loudly."""
         for shard in range(keys.SHARDS):
-            rows = await patiently(partial(self.kit.log.lobby, shard), self.kit.log, what="read the lobby")
+            rows = await patiently(partial(self._rows, shard), self.kit.log, what="read the lobby")
             for table_id, row in rows.items():
-                if pb.TableSummary.FromString(row).life != pb.TABLE_LIFE_CLOSED:
+                if row.life != pb.TABLE_LIFE_CLOSED:
                     await self._load_if_sound(table_id)
         log.info("tables_loaded", tables=len(self._tables))
+
+    async def _rows(self, shard: int) -> dict[str, pb.TableSummary]:
+        """Return what the lobby says of a shard's tables. What cannot be read there hides no table of another shard,
+        and of a row that cannot be read its table is known all the same. Raises LogUnavailable.
+        """
+        try:
+            rows = await self.kit.log.lobby(shard)
+        except LogUnavailable as why:
+            if not self.kit.log.available:
+                raise
+            log.critical("lobby_unreadable", shard=shard, problem=str(why))
+            return {}
+        read: dict[str, pb.TableSummary] = {}
+        for table_id, row in rows.items():
+            try:
+                read[table_id] = pb.TableSummary.FromString(row)
+            except DecodeError:
+                log.critical("lobby_unreadable", shard=shard, table=table_id)
+                read[table_id] = pb.TableSummary(table=table_id)
+        return read
 
     async def _load_if_sound(self, table_id: str) -> None:
         """Load a table of the lobby; one whose log is broken, or gone, must not keep the others from being served."""
@@ -145,8 +166,7 @@ class Registry:
         """
         lines: dict[str, pb.TableSummary] = {}
         for shard in range(keys.SHARDS):
-            for table_id, row in (await self.kit.log.lobby(shard)).items():
-                lines[table_id] = pb.TableSummary.FromString(row)
+            lines.update(await self._rows(shard))
         for table_id in self._broken & lines.keys():
             lines[table_id].paused = broken().reason
         for actor in self._tables.values():

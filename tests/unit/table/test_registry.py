@@ -11,6 +11,7 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud_core.commands import OpenTable
 from stud_core.state import Life
 from stud_eventlog import keys
+from stud_eventlog.errors import LogUnavailable
 from stud_eventlog.memory import MemoryEventLog
 from stud_service.refusals import Refused
 from table_service.opening import config_of
@@ -162,6 +163,46 @@ async def test_the_lobby_lists_tables_and_follows_them(tmp_path):
         assert [row.table for row in await rows()] == ["xts"]
         closed = [row for row in await rows(include_closed=True) if row.table == "t-1"]
         assert (closed[0].life, closed[0].seated) == (pb.TABLE_LIFE_CLOSED, 0)
+
+
+@simulated
+async def test_a_lobby_that_cannot_be_read_hides_no_other_tables(tmp_path, monkeypatch):
+    """One shard's key is none, a row of another is garbage: their tables are there when they are asked for, the second
+    also in the list, and everybody else's as ever.
+    """
+    async with MemorySystem(tmp_path) as system:
+        games = [Game(system, f"t-{number}") for number in range(3)]
+        for game in games:
+            await game.open()
+        shards = [keys.shard_of(game.id) for game in games]
+        assert len(set(shards)) == 3
+        honest = MemoryEventLog.lobby
+
+        async def lobby(log, shard):
+            if shard == shards[0]:
+                raise LogUnavailable("the log refuses: WRONGTYPE")
+            rows = await honest(log, shard)
+            return {"t-1": b"\xff"} if shard == shards[1] else rows
+
+        monkeypatch.setattr(MemoryEventLog, "lobby", lobby)
+
+        async def listed() -> list[str]:
+            tables = (await system.call("ListTables", pb.ListTablesRequest(), "ada")).tables
+            return [line.table for line in tables]
+
+        assert await listed() == ["t-0", "t-1", "t-2"]
+        await system.crash("table")
+        with capture_logs() as lines:
+            await system.start("table")
+        told = [(line["shard"], line["log_level"]) for line in lines if line["event"] == "lobby_unreadable"]
+        assert sorted(told) == sorted((shard, "critical") for shard in shards[:2])
+        assert await listed() == ["t-1", "t-2"]
+        assert (await system.actor("t-0")).head.version > 0
+        assert await listed() == ["t-0", "t-1", "t-2"]
+
+        system.store.stop()
+        with pytest.raises(LogUnavailable):
+            await listed()
 
 
 @simulated
