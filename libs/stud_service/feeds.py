@@ -11,6 +11,7 @@ What may go wrong, and what then happens:
                                            run on. `stud dead retry` replays the line, `stud dead discard` drops it
     an event of a newer build              its feed stands still, with an alarm, until this build is replaced
     nobody can tell whose an entry is      the same
+    the verdict log of its shard is broken the same, until operators have put it right
     no log of a feed can have sent it      an alarm, and it is passed
     the feed went back in time             an alarm, and the feed is read from its start again
 """
@@ -30,7 +31,7 @@ from stud_eventlog.cancelling import stop_if_cancelled
 from stud_eventlog.types import START, EventLogError, FeedEntry
 from stud_service.kit import Kit
 from stud_service.parking import Parking
-from stud_service.patience import Backoff, Poison, poisons, settle
+from stud_service.patience import STANDS_STILL, Backoff, Poison, poisons, settle
 from stud_wire.codec import UnknownEventError
 
 __all__ = ["Counts", "FeedReader", "Poison"]
@@ -182,7 +183,7 @@ class FeedReader:
             if entry.feed not in stops:
                 try:
                     table = self._table_of(entry)
-                except (UnknownEventError, Poison) as why:
+                except (*STANDS_STILL, Poison) as why:
                     stops[entry.feed] = entry
                     self._stall(entry, why)
                     continue
@@ -249,7 +250,7 @@ class FeedReader:
         if len(line) > 1:
             try:
                 await self._handle_settled(table, line)
-            except (Poison, UnknownEventError):
+            except (Poison, *STANDS_STILL):
                 pass  # one by one then, to find out which; what went well before it is recognised as done
             else:
                 return []
@@ -262,7 +263,7 @@ class FeedReader:
                 continue
             try:
                 await self._handle_settled(table, [entry])
-            except UnknownEventError as why:
+            except STANDS_STILL as why:
                 self._stall(entry, why)
                 stopped.append(entry)
             except Poison as why:
@@ -275,7 +276,7 @@ class FeedReader:
         return stopped
 
     async def _handle_settled(self, table: str, line: Sequence[FeedEntry]) -> None:
-        """Has entries handled, again and again while something is only in the way. Raises Poison, UnknownEventError."""
+        """Has entries handled, again and again while something is only in the way. Raises Poison, STANDS_STILL."""
 
         async def handle() -> None:
             await self._handle(line)
@@ -291,7 +292,7 @@ class FeedReader:
         """Handles one parked entry; False when it still cannot be handled."""
         try:
             await self._handle_settled(table, [entry])
-        except (Poison, UnknownEventError):
+        except (Poison, *STANDS_STILL):
             logger.exception("poison_again", reader=self._service, table=table, version=entry.version)
             return False
         self.counts.replayed += 1

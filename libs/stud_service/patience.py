@@ -39,8 +39,16 @@ class Poison(Exception):
 
 T = TypeVar("T")
 
-Judge = Callable[[Exception, int], Poison | None]
-"""(fault, attempts so far) -> poison, or None when trying again may help."""
+
+class Standstill(Exception):
+    """Nothing of this feed can be handled until operators have helped: what its tables share is broken."""
+
+
+STANDS_STILL = (UnknownEventError, Standstill)
+"""Faults that are nobody's message's: the feed waits, the others go on."""
+
+Judge = Callable[[Exception, int], Poison | Standstill | None]
+"""(fault, attempts so far) -> what to raise for it, or None when trying again may help."""
 
 
 class Backoff:
@@ -64,15 +72,15 @@ class Backoff:
 
 
 async def settle(work: Callable[[], Awaitable[None]], log: EventLog, what: str, poisons: Judge | None = None) -> None:
-    """Does `work` until it succeeds. Raises Poison as judged by `poisons`, and UnknownEventError; without a judge only
-    the log's errors are waited out and everything else is raised as it is.
+    """Does `work` until it succeeds. Raises what `poisons` says, and STANDS_STILL as they are; without a judge only the
+    log's errors are waited out and everything else is raised as it is.
     """
     backoff = Backoff()
     while True:
         stop_if_cancelled()
         try:
             await work()
-        except UnknownEventError:
+        except STANDS_STILL:
             raise
         except Exception as why:
             if poisons is None:
@@ -99,15 +107,16 @@ async def patiently(work: Callable[[], Awaitable[T]], log: EventLog, what: str) 
 def poisons(table: str) -> Judge:
     """Returns who judges the faults of handling a table's messages."""
 
-    def judge(why: Exception, attempts: int) -> Poison | None:
+    def judge(why: Exception, attempts: int) -> Poison | Standstill | None:
         if isinstance(why, Poison):
             return why
         if isinstance(why, (LogBehind, ChainBroken)):
-            # Only operators can help this table, and the others should not wait for them. Of a log that many tables
-            # share (a ledger) all must wait.
-            name = keys.parse_stream(why.stream)
-            own = name is not None and name.table_id == table
-            return Poison(f"{type(why).__name__}: {why}") if own else None
+            # Only operators can help, and whoever is not concerned should not wait for them: of a table's own log it
+            # is the table, of a verdict log its shard, of a ledger everybody.
+            name, text = keys.parse_stream(why.stream), f"{type(why).__name__}: {why}"
+            if name is not None and name.kind == "verdicts":
+                return Standstill(text)
+            return Poison(text) if name is not None and name.table_id == table else None
         if isinstance(why, Refused):
             return None if why.code is grpc.StatusCode.UNAVAILABLE else Poison(f"refused: {why.reason}")
         if isinstance(why, (EventLogError, OSError)):  # TimeoutError and ConnectionError are OSErrors

@@ -25,7 +25,7 @@ class RulesApp:
         self.resolver = Resolver(kit, self.referee)
 
     async def start(self) -> None:
-        """Fold what was said so far, then listen to the dealer. Raises ChainBroken for verdicts that were edited."""
+        """Fold what was said so far, then listen to the dealer."""
         await patiently(self.referee.load, self._kit.log, what="fold verdicts")
         feeds = [keys.dealer_feed(shard) for shard in range(keys.SHARDS)]
         reader = FeedReader(self._kit, SERVICE, feeds, self.referee.handle, table_of)

@@ -60,8 +60,8 @@ class Referee:
         self.waiting = WaitingRoom(kit.log, self._is_decided)
 
     async def load(self) -> None:
-        """Fold what was said so far; raises ChainBroken when the verdict logs cannot be trusted."""
-        await asyncio.gather(*[verdicts.load() for verdicts in self.verdicts])
+        """Fold what was said so far. Raises EventLogError."""
+        await asyncio.gather(*[verdicts.load_if_sound() for verdicts in self.verdicts])
         await self.waiting.load()
 
     async def close(self) -> None:
@@ -99,7 +99,7 @@ class Referee:
     async def _settle(self, streams: Streams, closed: DeckClosed, cause: tuple[str, int]) -> None:
         """Judge the hand and write the verdict, unless there is one."""
         verdicts = self.verdicts[streams.shard]
-        book = verdicts.book.table(streams.table_id)
+        book = (await verdicts.sound()).table(streams.table_id)
         if book.is_judged(closed.hand_no):
             return
         judgement = await self.judge(streams, closed, book.known(), self._bases.pop(streams.table_id, None))

@@ -60,7 +60,7 @@ class Resolver:
         """Propose or decide. Raises Refused; a refused request writes nothing."""
         streams = Streams.of(request.table_id)
         verdicts = self._referee.verdicts[streams.shard]
-        book = verdicts.book.table(request.table_id)
+        book = (await verdicts.for_callers()).table(request.table_id)
         repeated = _repeated(book, request)
         if repeated is not None:
             return repeated

@@ -109,7 +109,7 @@ class RulesServicer(rpc.RulesServiceServicer):
             if found.end is not None:
                 raise Refused("HAND_NOT_ENDED", "the dealer has not opened the hand's deck yet: try again")
             raise Refused("UNKNOWN_HAND", f"table {request.table} has no hand {request.hand_no}")
-        book = self._referee.verdicts[streams.shard].book.table(request.table)
+        book = (await self._referee.verdicts[streams.shard].for_callers()).table(request.table)
         # What the table recorded of earlier verdicts can be compared for the latest hand only.
         known = book.known() if book.final_hand == request.hand_no - 1 else None
         try:
@@ -131,7 +131,7 @@ class RulesServicer(rpc.RulesServiceServicer):
         if not 0 <= request.limit <= MAX_LIMIT:
             raise Refused("INVALID_FIELD", f"limit is 1 to {MAX_LIMIT}, or 0 for {DEFAULT_LIMIT}", field="limit")
         verdicts = self._referee.verdicts[streams.shard]
-        book = verdicts.book.table(request.table)
+        book = (await verdicts.for_callers()).table(request.table)
         first = bisect_right(book.hands, request.after_hand)
         versions = book.versions[first : first + (request.limit or DEFAULT_LIMIT)]
         lines: list[pb.Verdict] = []

@@ -18,8 +18,11 @@ import structlog
 from rules_service.book import ShardBook, TableBook
 from stud_core.verdict_events import VerdictEvent
 from stud_eventlog import keys
+from stud_eventlog.errors import ChainBroken
 from stud_eventlog.log import EventLog
 from stud_eventlog.types import Append, Head, StoredCommit, VersionConflict
+from stud_service.refusals import Refused
+from stud_wire.codec import WireError
 from stud_wire.commits import Meta, decode_commit, encode_commit
 
 Make = Callable[[TableBook], "tuple[VerdictEvent, Meta] | None"]
@@ -43,17 +46,43 @@ class VerdictLog:
     def __init__(self, shard: int, eventlog: EventLog, new_id: Callable[[], bytes]) -> None:
         self.stream = keys.verdicts(shard)
         self.book = ShardBook()
+        self.unread: Exception | None = None
+        """Why the book is not what the log says."""
         self._log = eventlog
         self._new_id = new_id
         self._wishes: list[_Wish] = []
         self._writer: asyncio.Task[None] | None = None
 
     async def load(self) -> None:
-        """Fold the whole log; raises ChainBroken and WireError when it cannot be trusted."""
+        """Fold the whole log; raises ChainBroken and WireError when it cannot be trusted, and EventLogError."""
         book = ShardBook()
         async for commit in self._log.read_all(self.stream):
             _fold(book, commit)
-        self.book = book
+        self.book, self.unread = book, None
+
+    async def load_if_sound(self) -> None:
+        """Fold the log at the start. One that cannot be trusted waits for operators, and the others do not: whoever
+        needs it finds out by ``sound``. Raises EventLogError.
+        """
+        try:
+            await self.load()
+        except (ChainBroken, WireError) as why:
+            self.unread = why
+            log.critical("verdicts_broken", stream=self.stream, why=str(why))
+
+    async def sound(self) -> ShardBook:
+        """Return the book, read again if it could not be. Raises as ``load``."""
+        if self.unread is not None:
+            await self.load()
+        return self.book
+
+    async def for_callers(self) -> ShardBook:
+        """Return the book for who asks about it. Raises Refused(LOG_BROKEN), EventLogError."""
+        try:
+            return await self.sound()
+        except (ChainBroken, WireError):
+            text = "the referee's log of this table's shard cannot be trusted as it stands: operators are needed"
+            raise Refused("LOG_BROKEN", text) from None
 
     async def write(self, table_id: str, make: Make) -> int | None:
         """Write what ``make`` says once it is durable, and return its version; None when there was nothing to write."""

@@ -20,7 +20,7 @@ from stud_core.ledger.names import escrow, guarded, player
 from stud_core.ledger.postings import postings_of, trial_balance
 from stud_core.ledger.state import Ledger, SittingLife
 from stud_eventlog import keys
-from stud_eventlog.errors import EventLogError
+from stud_eventlog.errors import ChainBroken, EventLogError
 from stud_eventlog.log import EventLog
 from stud_service.checks import require_request_id, require_text
 from stud_service.feeds import Poison
@@ -226,7 +226,10 @@ class WalletServicer(rpc.WalletServiceServicer):
             sitting = book.state.sittings.get((table, sitting_no))
             if sitting is None or sitting.life is SittingLife.OPEN:
                 await self._desk.hear_again(table, sitting_no)
-        except (EventLogError, WireError):
+        except (ChainBroken, WireError):
+            text = "the referee's log of this table's shard cannot be trusted as it stands"
+            raise Refused("LOG_BROKEN", text) from None
+        except EventLogError:
             raise Refused("LOG_UNAVAILABLE", "the log cannot be read: try again with the same request_id") from None
         except Poison as why:  # it stands as it stood; the command is judged all the same
             log.warning("not_heard", table=table, sitting_no=sitting_no, why=str(why))

@@ -17,6 +17,7 @@ import structlog
 from stud_core import verdict_events as ve
 from stud_core.ledger.commands import SettleHand
 from stud_eventlog import keys
+from stud_eventlog.errors import ChainBroken
 from stud_eventlog.log import EventLog
 from stud_wire.codec import UnknownEventError, WireError
 from stud_wire.commits import decode_commit
@@ -48,16 +49,23 @@ class Verdicts:
         self._settled = settled
         self._read_to = dict.fromkeys(range(keys.SHARDS), 0)
         self._reading = {shard: asyncio.Lock() for shard in range(keys.SHARDS)}
+        self._unread: dict[int, str] = {}
         self._waiting: dict[str, dict[int, Verdict]] = {}  # table -> hand
         self._disputes: dict[str, dict[int, frozenset[int]]] = {}  # table -> hand -> sittings dealt in
 
     async def load(self) -> None:
-        """Read everything there is. Raises EventLogError, WireError."""
+        """Read everything there is. A shard whose log is broken, or newer than this build, waits for operators (its
+        feed stands still, nothing of it is paid out) and the others do not. Raises EventLogError, WireError.
+        """
         for shard in range(keys.SHARDS):  # one by one: side by side they would wait for connections
             try:
                 await self.advance(shard)
-            except UnknownEventError as why:  # the reader will stand still there, and say so
-                log.critical("verdicts_unknown", shard=shard, version=self._read_to[shard] + 1, why=str(why))
+            except (ChainBroken, UnknownEventError) as why:
+                if self._unread.get(shard) != str(why):
+                    log.critical("verdicts_broken", shard=shard, version=self._read_to[shard] + 1, why=str(why))
+                self._unread[shard] = str(why)
+            else:
+                self._unread.pop(shard, None)
 
     async def advance(self, shard: int, up_to: int | None = None) -> None:
         """Read a shard's log on to its end, if a version is named only where that is not known yet.

@@ -383,8 +383,17 @@ async def test_a_message_that_cannot_be_read_is_parked_by_its_stream(log, echo):
 # What stops a feed
 
 
-async def test_an_unknown_event_stalls_its_feed_until_it_is_known(log):
-    echo = Echo(log, at(T1, 2, UnknownEventError("unknown event x")))
+@pytest.mark.parametrize(
+    "fault",
+    [
+        UnknownEventError("unknown event x"),
+        ChainBroken(keys.verdicts(SHARD), 3),
+        LogBehind(keys.verdicts(SHARD), Head(3), Head(2)),
+    ],
+)
+async def test_what_is_no_message_s_fault_stalls_its_feed_until_it_is_put_right(log, fault):
+    """An event of a newer build; a verdict log, which all tables of the shard share, that cannot be trusted."""
+    echo = Echo(log, at(T1, 2, fault))
     for table in TABLES:
         await count(log, table, 3)
     with structlog.testing.capture_logs() as lines:
@@ -395,7 +404,7 @@ async def test_an_unknown_event_stalls_its_feed_until_it_is_known(log):
             assert reader.parked == frozenset()
             assert await log.dead_list() == []
             stands = await cursor(log, T1)
-            echo.fault = None  # a newer build
+            echo.fault = None  # a newer build, or the bytes are back
             await echo.until(T1, 3)
             await echo.until(T2, 3)
             await saved(log, T1)
