@@ -127,7 +127,8 @@ class WalletServicer(rpc.WalletServiceServicer):
         if not 1 <= request.amount <= MAX_AMOUNT:
             text = f"amount {request.amount}: want 1 to {MAX_AMOUNT} minor units"
             raise Refused("INVALID_FIELD", text, field="amount", min="1", max=str(MAX_AMOUNT))
-        _short(request.reference, "reference", MAX_REFERENCE)
+        if request.reference:
+            require_text(request.reference, "reference", MAX_REFERENCE)
         request_id = require_request_id(request.request_id)
         command = kind(_account(request.account), request.amount, request.reference, request_id, who.account)
         return await self._book(request.currency).submit(command)
@@ -271,11 +272,6 @@ def _table(name: str) -> str:
 
 def _unknown(account: str) -> Refused:
     return Refused("UNKNOWN_ACCOUNT", f"there is no account {account[:64]!r}: open it first")
-
-
-def _short(value: str, field: str, limit: int) -> None:
-    if len(value) > limit:
-        raise Refused("INVALID_FIELD", f"{field}: want at most {limit} characters", field=field)
 
 
 def _put_transfer(answer: pb.ListTransfersResponse, event: Any, version: int, at_ms: int, shown_to: str) -> None:

@@ -180,7 +180,8 @@ async def test_bookings_are_refused_with_what_would_be_right(desk: Desk):
     assert (await refused("INSUFFICIENT_FUNDS", desk.withdraw(amount=11))).metadata["balance"] == "10"
     await refused("UNKNOWN_ACCOUNT", desk.deposit("ghost"))
     await refused("INVALID_FIELD", desk.deposit("a b"))
-    await refused("INVALID_FIELD", desk.deposit(reference="x" * 129))
+    for reference in ("x" * 129, "a\nb", "\x1b[31mred", "nul\x00", "  "):  # it ends up on somebody's terminal
+        await refused("INVALID_FIELD", desk.deposit(reference=reference))
     await refused("REQUEST_ID_REQUIRED", desk.deposit(request_id=""))
     await refused("REQUEST_ID_REQUIRED", desk.withdraw(request_id="x" * 65))
     assert (await refused("UNKNOWN_CURRENCY", desk.deposit(currency="JPY"))).code is grpc.StatusCode.INVALID_ARGUMENT

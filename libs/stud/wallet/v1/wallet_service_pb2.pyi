@@ -193,7 +193,7 @@ class DepositRequest(_message.Message):
     amount: _builtins.int
     """Minor units, 1 to 10^15."""
     reference: _builtins.str
-    """Payment reference, at most 128 characters."""
+    """Payment reference, at most 128 printable characters; empty if none."""
     request_id: _builtins.str
     """Caller's id, 1 to 64 characters."""
     def __init__(
@@ -257,7 +257,7 @@ class WithdrawRequest(_message.Message):
     amount: _builtins.int
     """Minor units, 1 or more."""
     reference: _builtins.str
-    """Payment reference, at most 128 characters."""
+    """Payment reference, at most 128 printable characters; empty if none."""
     request_id: _builtins.str
     """Caller's id, 1 to 64 characters."""
     def __init__(
