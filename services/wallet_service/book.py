@@ -27,6 +27,7 @@ from stud_eventlog.types import Append, FeedItem, Head
 from stud_service.kit import Kit
 from stud_service.patience import patiently
 from stud_service.refusals import Refused
+from stud_wire.codec import WireError
 from stud_wire.commits import Meta, decode_commit, encode_commit, encode_event
 from wallet_service.answers import is_answer
 from wallet_service.entries import Entries
@@ -92,8 +93,13 @@ class Book:
         self._stopping = False
 
     async def start(self) -> None:
-        """Fold the log, then take commands."""
-        await patiently(self._rebuild, self._kit.log, what=f"load ledger {self.currency}")
+        """Fold the log, then take commands. One that cannot be trusted refuses them until operators have put it right;
+        other currencies do not wait for it.
+        """
+        try:
+            await patiently(self._rebuild, self._kit.log, what=f"load ledger {self.currency}")
+        except (ChainBroken, WireError) as fault:
+            self._tell(fault)
         self._worker = self._kit.spawn(self._work(), f"ledger {self.currency}")
 
     async def stop(self) -> None:
@@ -162,10 +168,14 @@ class Book:
                 batch.append(self._queue.get_nowait())
             try:
                 await self._take(batch)
-            except (LogBehind, ChainBroken) as fault:
+            except LogBehind as fault:
                 self._stale = True
-                log.critical("ledger_needs_operators", currency=self.currency, why=str(fault))
+                self._tell(fault)
                 _fail(batch, Refused("LOG_BEHIND", "the ledger is not what was acknowledged: operators are needed"))
+            except (ChainBroken, WireError) as fault:
+                self._stale = True
+                self._tell(fault)
+                _fail(batch, Refused("LOG_BROKEN", "the ledger cannot be trusted as it stands: operators are needed"))
             except EventLogError as fault:
                 self._stale = True
                 log.warning("ledger_not_written", currency=self.currency, why=str(fault))
@@ -176,6 +186,9 @@ class Book:
                 _fail(batch, _stopping())
                 for _ in batch:
                     self._queue.task_done()
+
+    def _tell(self, fault: Exception) -> None:
+        log.critical("ledger_needs_operators", currency=self.currency, why=str(fault))
 
     async def _take(self, batch: Sequence[Mail]) -> None:
         """Decide and append a batch; whatever a conflict left undone is decided again on the rebuilt ledger."""
