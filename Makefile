@@ -104,7 +104,7 @@ check: $(STAMP) ## everything that can be said without running the code
 # What searches runs apart: a line that only a lucky draw reaches must not count as covered, and being traced would
 # double its time.
 SEARCHING := tests/property tests/exhaustive tests/oracle
-PYTEST := $(BIN)/pytest -n auto --maxprocesses=2 --dist=loadgroup
+PYTEST := $(BIN)/pytest -n auto --maxprocesses=2
 
 .PHONY: test
 test: check ## check, then every test, with coverage
