@@ -91,7 +91,7 @@ class TableApp:
             self._next_on_log_behind(stream, acknowledged, found)
 
     async def _housekeeping(self) -> None:
-        """Once a second: memory gate, tables whose log came back, closed tables nobody watches."""
+        """Once a second: memory gate, closed tables nobody watches."""
         while True:
             await asyncio.sleep(1.0)
             try:
