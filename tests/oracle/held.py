@@ -36,6 +36,11 @@ Forge = Callable[[list[Any]], list[Any]]
 Style = dict[ev.Verb, int]
 
 
+def _may_be_voided(hand: Hand) -> bool:
+    """Whether there are cards and no pot is paid yet (B.21)."""
+    return hand.street > 0 and hand.phase is not Phase.SHOW_PROMPTS
+
+
 class Held(QuickTable):
     """``counts`` says what there was in the hands. With ``forge`` the findings go to ``codes`` instead of failing."""
 
@@ -162,7 +167,7 @@ class Held(QuickTable):
         """
         self.start(order, river_rank)
         while (hand := self.state.hand) is not None:
-            if void and hand.street:
+            if void and _may_be_voided(hand):
                 self.send(cmd.VoidHand(hand.hand_no, "test", "op"))
             else:
                 self._step(hand, style)
@@ -192,7 +197,7 @@ class Held(QuickTable):
     def _interrupt(self, hand: Hand) -> None:
         sitting = self.state.at(self.rng.choice([s for s in range(1, 9) if self.state.seats[s]]))
         kind = self.rng.randrange(5)
-        if kind == 0 and hand.street:
+        if kind == 0 and _may_be_voided(hand):
             self.send(cmd.VoidHand(hand.hand_no, "test", "op"))
         elif kind == 1 and sitting.status is Sit.SEATED:
             self.send(cmd.LeaveSeat(sitting.account))

@@ -135,6 +135,8 @@ def _operators(table: WatchedTable) -> Iterator[cmd.Command]:
     running = state.hand.hand_no if state.hand is not None else None
     for hand_no in {-1, 0, state.hand_no, state.hand_no - 1, state.hand_no + 1, HUGE} - {running}:
         yield cmd.VoidHand(hand_no, "test", "op")
+    if table.awaited is Awaited.SHOWS:  # the pots are paid (B.21)
+        yield cmd.VoidHand(state.hand_no, "test", "op")
     if table.awaited is not Awaited.START:
         yield cmd.StartHand()
     if state.paused:

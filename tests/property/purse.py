@@ -109,6 +109,7 @@ class Purse:
         self._refund(event.refunds)
 
     def _HandVoided(self, event: ev.HandVoided) -> None:
+        assert self.pot == sum(self.paid.values()), "a paid pot was taken back (B.21)"
         self._refund(event.refunds)
 
     def _refund(self, refunds: tuple[ev.Refund, ...]) -> None:

@@ -307,7 +307,7 @@ class Rig:
             await self.send(cmd.RecordTopUp(sitting.sitting_no, self.state.at(seat).top_up_no, 3000))
         elif what == 5 and sitting.status.name == "SEATED":
             await self.send(cmd.SetPreferences(account, muck_losing=not sitting.muck_losing), actor=account)
-        elif what == 6 and self.rng.random() < 0.2:
+        elif what == 6 and self.rng.random() < 0.2 and hand.phase.name != "SHOW_PROMPTS":
             await self.send(cmd.VoidHand(hand.hand_no, "test", "op"), actor="op")
 
     async def between_hands(self) -> None:

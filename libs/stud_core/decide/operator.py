@@ -7,7 +7,7 @@ from typing import Final
 from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.commands import Context
-from stud_core.decide import antes
+from stud_core.decide import antes, showing
 from stud_core.decide.boundary import go_on_closing
 from stud_core.decide.draft import Answer, Draft
 from stud_core.rejection import Reason, Rejection
@@ -85,7 +85,10 @@ def drain_table(state: Table, command: cmd.DrainTable, ctx: Context) -> Answer:
 
 
 def close_table(state: Table, command: cmd.CloseTable, ctx: Context) -> Answer:
-    """Cash everybody out, who is in the running hand after it, and end the table; it cannot be resumed."""
+    """Cash everybody out, who is in the running hand after it, and end the table; it cannot be resumed.
+
+    A question whether to show that has no clock is answered with no: nothing else would end the hand for certain.
+    """
     if state.life not in {Life.OPEN, Life.DRAINING}:
         return _not_open(state)
     draft = Draft(state, ctx)
@@ -93,6 +96,7 @@ def close_table(state: Table, command: cmd.CloseTable, ctx: Context) -> Answer:
         draft.emit(ev.TableDraining(command.operator))
     _call_off_antes(draft)
     draft.emit(ev.TableClosing(command.operator))
+    showing.close_endless_prompts(draft)
     go_on_closing(draft)
     return draft
 
@@ -104,12 +108,19 @@ def _call_off_antes(draft: Draft) -> None:
 
 
 def void_hand(state: Table, command: cmd.VoidHand, ctx: Context) -> Answer:
-    """Give every contribution back exactly once (architecture 5, Void); after its end only a resolution can."""
+    """Give every contribution back exactly once (architecture 5, Void), as long as no pot is paid.
+
+    A question whether to show only delays the end of a hand that is decided (B.21). What is won is taken back by two
+    operators and a resolution, never by one.
+    """
     hand = state.hand
     if hand is None or command.hand_no != hand.hand_no:
         if 0 < command.hand_no <= state.ended_hand:
             return Rejection(Reason.HAND_ALREADY_ENDED, f"hand {command.hand_no} is over")
         return Rejection(Reason.NO_HAND, f"no hand {command.hand_no} is running")
+    if hand.phase is Phase.SHOW_PROMPTS:
+        text = f"the pots of hand {command.hand_no} are paid: once it is over, use ResolveHand"
+        return Rejection(Reason.HAND_ALREADY_ENDED, text, "B.21")
     draft = Draft(state, ctx)
     if hand.phase is Phase.ANTES:
         antes.give_back(draft, command.reason)

@@ -13,7 +13,7 @@ from stud_core.decide.boundary import go_on_closing
 from stud_core.decide.draft import Answer, Draft
 from stud_core.rejection import Reason, Rejection
 from stud_core.showdown import Award, awards, pot_winners, rake_of, rank_hand, showing_order
-from stud_core.state import Hand, Phase, Sit, Table
+from stud_core.state import Hand, Life, Phase, Sit, Sitting, Table
 
 
 def showdown(state: Table, command: cmd.Showdown, ctx: Context) -> Answer:
@@ -37,7 +37,7 @@ def showdown(state: Table, command: cmd.Showdown, ctx: Context) -> Answer:
         sitting = draft.state.at(seat)
         if seat in must_show:
             draft.emit(ev.HandShown(seat, down[seat], ranks[seat]))
-        elif sitting.muck_losing or sitting.status is Sit.LEAVING:
+        elif sitting.muck_losing or not _is_asked(state, sitting):
             draft.emit(ev.HandMucked(seat))
         else:
             _prompt(draft, seat, ev.PromptKind.LOSER)
@@ -73,6 +73,12 @@ def _prompt(draft: Draft, seat: int, kind: ev.PromptKind) -> None:
     draft.emit(ev.ShowPrompted(draft.ctx.version, seat, kind, draft.deadline(clock)))
 
 
+def _is_asked(state: Table, sitting: Sitting) -> bool:
+    """Whether a question is put to him: not to who leaves, nor at a closing table where no clock would end it."""
+    endless = state.life is Life.CLOSING and not state.rules.ruleset.show_clock_ms
+    return sitting.status is not Sit.LEAVING and not endless
+
+
 def _pay(draft: Draft, award: Award) -> None:
     state = draft.state
     shares = tuple([ev.Share(seat, amount, state.at(seat).stack + amount) for seat, amount in award.shares.items()])
@@ -87,11 +93,11 @@ def win_uncontested(draft: Draft) -> None:
     pots = hand.pots
     for pot, rake in zip(pots, rake_of(hand, state.rules.ruleset, pots), strict=True):
         _pay(draft, Award(0, pot.amount, rake, {winner: pot.amount - rake}))
-    if state.at(winner).status is Sit.LEAVING:
+    if _is_asked(state, state.at(winner)):
+        _prompt(draft, winner, ev.PromptKind.UNCALLED_WINNER)
+    else:
         draft.emit(ev.HandMucked(winner))
         end_hand(draft)
-    else:
-        _prompt(draft, winner, ev.PromptKind.UNCALLED_WINNER)
 
 
 def choose_show(state: Table, command: cmd.ChooseShow, ctx: Context) -> Answer:
@@ -126,6 +132,15 @@ def close_prompt(draft: Draft, seat: int) -> None:
     """Take the default for a show prompt: muck, or don't show (B.18)."""
     draft.emit(ev.HandMucked(seat))
     _end_if_answered(draft)
+
+
+def close_endless_prompts(draft: Draft) -> None:
+    """Take the default for every show prompt that no clock ends."""
+    hand = draft.state.hand
+    if hand is not None and hand.phase is Phase.SHOW_PROMPTS:
+        for prompt in hand.prompts:
+            if not prompt.deadline_ms:
+                close_prompt(draft, prompt.seat)
 
 
 def _end_if_answered(draft: Draft) -> None:

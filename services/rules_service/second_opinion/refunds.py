@@ -16,7 +16,7 @@ def antes_returned(sheet: Sheet, event: ev.AntesReturned) -> None:
 
 
 def hand_voided(sheet: Sheet, event: ev.HandVoided) -> None:
-    sheet.need(Due.FIRST_DEAL <= sheet.due <= Due.AWARDS, Code.WRONG_ORDER)
+    sheet.need(Due.FIRST_DEAL <= sheet.due <= Due.AWARDS and not sheet.decided, Code.WRONG_ORDER)
     sheet.check(event.from_version == sheet.from_version, Code.WRONG_RANGE)
     sheet.need(_are_right(sheet, event.refunds), Code.WRONG_REFUND)
     sheet.account.settle(event.hand_no, {}, sheet.before())

@@ -110,6 +110,11 @@ class Sheet:
         self.due = Due.NOTHING
 
     @property
+    def decided(self) -> bool:
+        """Whether a pot is paid, or a player has shown, mucked or been asked to: no void takes that back (B.21)."""
+        return self.next_pot + 1 < len(self.payments) or bool(self.told or self.prompted)
+
+    @property
     def ruleset(self) -> Ruleset:
         return self.config.ruleset
 

@@ -181,13 +181,78 @@ def test_a_void_returns_every_contribution_once():
     assert house.hand.from_version == house.state.from_version
 
 
-def test_a_void_takes_an_award_back():
+ASKED_TO_SHOW = pytest.mark.parametrize("kind", ev.PromptKind)
+
+
+def may_hide(**changes: object) -> House:
+    """Two players; seat 1 shows first and wins, and who loses wants to be asked."""
+    house = House(knobs(RULES, **changes), up={1: "2c Ad Ah As", 2: "5d 9c 8h 3s"})
+    for seat in (1, 2):
+        house.sit(seat, muck_losing=False)
+    house.start()
+    return house
+
+
+def decide_hand(house: House, kind: ev.PromptKind) -> None:
+    """Play until somebody is asked whether to show: who won uncalled, or who lost."""
+    if kind is ev.PromptKind.UNCALLED_WINNER:
+        house.play("1 bring_in, 2 fold")
+    else:
+        house.passive(street=8)
+
+
+def asked_to_show(kind: ev.PromptKind, **changes: object) -> House:
+    house = may_hide(**changes)
+    decide_hand(house, kind)
+    assert [prompt.kind for prompt in house.hand.prompts] == [kind]
+    return house
+
+
+@ASKED_TO_SHOW
+def test_one_operator_takes_no_paid_pot_back(kind: ev.PromptKind):
+    house = asked_to_show(kind)
+    stacks = (house.at(1).stack, house.at(2).stack)
+    assert sum(stacks) == 20_000
+    refusal = house.refuse(cmd.VoidHand(1, "broken", "op"))
+    assert (refusal.reason, refusal.rule) == (Reason.HAND_ALREADY_ENDED, "B.21")
+    assert "use ResolveHand" in refusal.text
+    assert kinds(house.tick(10_000)) == ["HandMucked", "HandEnded"], "the clock ends it"
+    assert (house.at(1).stack, house.at(2).stack) == stacks
+    house.send(cmd.RecordDispute(1, 1, ("TEST",)))
+    house.send(cmd.RecordResolution(1, 2, ev.ResolutionChoice.VOID, ()))
+    assert (house.at(1).stack, house.at(2).stack) == (10_000, 10_000)
+
+
+@pytest.mark.parametrize("street", range(3, 8))
+def test_a_hand_is_voided_as_long_as_no_pot_is_paid(street: int):
     house = started(1, 2)
-    house.play("1 bring_in, 2 fold")
-    assert house.at(1).stack == 10_050
+    house.passive(street=street)
     house.send(cmd.VoidHand(1, "broken", "op"))
     assert (house.at(1).stack, house.at(2).stack) == (10_000, 10_000)
     assert house.state.rake_taken == 0
+
+
+@ASKED_TO_SHOW
+def test_a_closing_table_does_not_wait_for_an_answer_without_a_clock(kind: ev.PromptKind):
+    """Nobody else could end the hand of a player who is gone: no clock, and no void any more."""
+    house = asked_to_show(kind, show_clock_ms=0)
+    assert kinds(house.send(cmd.CloseTable("op")))[:4] == ["TableDraining", "TableClosing", "HandMucked", "HandEnded"]
+
+
+@ASKED_TO_SHOW
+def test_a_closing_table_asks_only_where_a_clock_runs(kind: ev.PromptKind):
+    for clock, asks in ((0, False), (10_000, True)):
+        house = may_hide(show_clock_ms=clock)
+        house.send(cmd.CloseTable("op"))
+        decide_hand(house, kind)
+        assert (house.state.hand is not None) is asks
+
+
+@ASKED_TO_SHOW
+def test_closing_leaves_a_question_to_its_clock(kind: ev.PromptKind):
+    house = asked_to_show(kind)
+    assert kinds(house.send(cmd.CloseTable("op"))) == ["TableDraining", "TableClosing"]
+    assert house.hand.prompts
 
 
 def test_a_void_before_the_hand_returns_the_antes():

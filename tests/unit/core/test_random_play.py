@@ -117,7 +117,7 @@ class RandomHouse(House):
         elif kind == 5:
             self.send(cmd.RestartClocks("test"))
         elif kind == 6 and rng.random() < 0.1 and state.hand is not None:
-            self.send(cmd.VoidHand(state.hand.hand_no, "test", "op"))
+            self.attempt(cmd.VoidHand(state.hand.hand_no, "test", "op"))
         else:
             self.answer_the_wallet()
 

@@ -152,6 +152,10 @@ REFUSALS: list[tuple[Callable[[], House], Command, Reason, str, str]] = [
     (house, cmd.ResumeTable("op"), Reason.TABLE_NOT_PAUSED, "the table is neither paused nor draining", ""),
     (ended, cmd.VoidHand(1, "x", "op"), Reason.HAND_ALREADY_ENDED, "hand 1 is over", ""),
     (running, cmd.VoidHand(2, "x", "op"), Reason.NO_HAND, "no hand 2 is running", ""),
+    (
+        showing, cmd.VoidHand(1, "x", "op"),
+        Reason.HAND_ALREADY_ENDED, "the pots of hand 1 are paid: once it is over, use ResolveHand", "B.21",
+    ),
     # verdicts
     (verified, cmd.RecordVerdict(1, 1), Reason.ALREADY_DONE, "hand 1 has its final verdict", ""),
     (ended, cmd.RecordVerdict(2, 1), Reason.NO_HAND, "hand 2 has not ended at this table", ""),

@@ -328,6 +328,26 @@ async def test_a_seat_with_more_chips_than_were_asked_for():
     assert "WRONG_STACK" in codes(await court.disputed())
 
 
+@pytest.mark.parametrize("fold", [True, False])
+async def test_a_void_that_takes_a_paid_pot_back(fold: bool):
+    """One operator alone may not (B.21); both opinions say so, whether the hand was shown down or not."""
+    court = Court(config_of(PLAYNOW))
+    await court.open(showing=True)
+    rig = court.rig
+    await rig.start()
+    weights = dict.fromkeys(ev.Verb, 0) | {ev.Verb.BRING_IN: 1, ev.Verb.FOLD: 1} if fold else CALLS
+    while rig.state.hand is not None and rig.state.hand.phase.name != "SHOW_PROMPTS":
+        await rig.step(weights)
+    hand = rig.state.hand
+    assert hand is not None
+    refunds = tuple([ev.Refund(seat, hand.paid[seat], hand.start[seat]) for seat in hand.order])
+    await rig.write([ev.HandVoided(1, rig.state.from_version, refunds, "test", "op")], "op")
+    verdict = await court.hear()
+    assert isinstance(verdict, HandDisputed)
+    assert codes(verdict) == {"WRONG_ORDER"}
+    assert not verdict.referee_has_figures
+
+
 async def test_a_void_that_kept_something(court: Court):
     await until_turn(court)
     rig = court.rig

@@ -10,7 +10,7 @@ from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.presets import PLAYNOW
 from stud_core.verdict_events import HandDisputed, HandVerified
-from tests.support.referee_court import Court, change_first, codes, until_turn, with_fields
+from tests.support.referee_court import CALLS, Court, change_first, codes, until_turn, with_fields
 from tests.support.referee_hands import config_of, knobs
 
 
@@ -64,6 +64,19 @@ async def test_a_whole_life_is_verified(court: Court):
     await send(cmd.SitIn("a2"), actor="a2")
     await send(cmd.SetPreferences("a2", auto_post=True), actor="a2")
     await court.hand()
+
+
+async def test_a_table_that_closes_over_questions_without_a_clock_is_verified():
+    court = Court(config_of(knobs(PLAYNOW, show_clock_ms=0)))
+    await court.open(showing=True)
+    rig = court.rig
+    await rig.start()
+    while rig.state.hand is not None and not rig.state.hand.prompts:
+        await rig.step(CALLS)
+    await rig.send(cmd.CloseTable("op"), actor="op")
+    assert rig.state.hand is None
+    verdict = await court.hear()
+    assert isinstance(verdict, HandVerified), verdict.findings
 
 
 async def test_a_table_that_closes_in_mid_hand_is_verified_to_its_end(court: Court):

@@ -190,6 +190,24 @@ async def test_after_a_restart_every_open_prompt_starts_afresh_too(tmp_path):
 
 
 @simulated
+async def test_a_table_that_died_while_somebody_was_asked_to_show_goes_on_by_its_clock(tmp_path):
+    """No operator ends such a hand (B.21): the fresh clock does."""
+    async with MemorySystem(tmp_path) as system:
+        game = Game(system)
+        await game.begin(2)
+        await game.until_turn()
+        await game.act({Verb.BRING_IN: 1})
+        await game.act({Verb.FOLD: 1})
+        assert game.hand.prompts
+        await system.crash("table")
+        await asyncio.sleep(60)
+        await system.start("table")
+        with pytest.raises(Refused, match="HAND_ALREADY_ENDED"):
+            await game.operate(pb.VoidHandRequest(hand_no=1, reason="nobody answers"))
+        await game.until(lambda t: t.verified_hand == 1 and t.hand is not None and t.hand.hand_no == 2)
+
+
+@simulated
 async def test_a_slow_append_takes_nothing_from_the_player_whose_clock_ran_meanwhile(tmp_path):
     async with MemorySystem(tmp_path) as system:
         game = Game(system)

@@ -125,7 +125,7 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     REASON_ALREADY_DONE: _Reason.ValueType  # 60
     """It was done before. ALREADY_EXISTS."""
     REASON_HAND_ALREADY_ENDED: _Reason.ValueType  # 61
-    """The hand is over; use ResolveHand. FAILED_PRECONDITION."""
+    """The hand is over, or its pots are paid; use ResolveHand. FAILED_PRECONDITION."""
     REASON_UNKNOWN_HAND: _Reason.ValueType  # 62
     """There is no such hand. NOT_FOUND."""
     REASON_PRE_ACTION_NOT_ALLOWED: _Reason.ValueType  # 63
@@ -281,7 +281,7 @@ REASON_UNKNOWN_SITTING: Reason.ValueType  # 59
 REASON_ALREADY_DONE: Reason.ValueType  # 60
 """It was done before. ALREADY_EXISTS."""
 REASON_HAND_ALREADY_ENDED: Reason.ValueType  # 61
-"""The hand is over; use ResolveHand. FAILED_PRECONDITION."""
+"""The hand is over, or its pots are paid; use ResolveHand. FAILED_PRECONDITION."""
 REASON_UNKNOWN_HAND: Reason.ValueType  # 62
 """There is no such hand. NOT_FOUND."""
 REASON_PRE_ACTION_NOT_ALLOWED: Reason.ValueType  # 63

@@ -296,7 +296,8 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def VoidHand(self, request, context):
-        """Voids the running hand: every contribution goes back. Operators. NO_HAND, HAND_ALREADY_ENDED.
+        """Voids the running hand: every contribution goes back. Operators. NO_HAND. HAND_ALREADY_ENDED as soon as its pots are
+        paid, also while players are still asked whether to show: what is won goes back only by RulesService.ResolveHand.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -76,7 +76,9 @@ class TableServiceStub:
     DrainTable: _aio.UnaryUnaryMultiCallable[_table_service_pb2.DrainTableRequest, _table_service_pb2.DrainTableResponse]
     """Finishes the hand, starts none. Operators."""
     VoidHand: _aio.UnaryUnaryMultiCallable[_table_service_pb2.VoidHandRequest, _table_service_pb2.VoidHandResponse]
-    """Voids the running hand: every contribution goes back. Operators. NO_HAND, HAND_ALREADY_ENDED."""
+    """Voids the running hand: every contribution goes back. Operators. NO_HAND. HAND_ALREADY_ENDED as soon as its pots are
+    paid, also while players are still asked whether to show: what is won goes back only by RulesService.ResolveHand.
+    """
 
 class TableServiceServicer(metaclass=_abc_1.ABCMeta):
     """Players sit, act and watch; operators open and close."""
@@ -262,6 +264,8 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.VoidHandRequest,
         context: _aio.ServicerContext[_table_service_pb2.VoidHandRequest, _abc.Awaitable[_table_service_pb2.VoidHandResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.VoidHandResponse]:
-        """Voids the running hand: every contribution goes back. Operators. NO_HAND, HAND_ALREADY_ENDED."""
+        """Voids the running hand: every contribution goes back. Operators. NO_HAND. HAND_ALREADY_ENDED as soon as its pots are
+        paid, also while players are still asked whether to show: what is won goes back only by RulesService.ResolveHand.
+        """
 
 def add_TableServiceServicer_to_server(servicer: TableServiceServicer, server: _aio.Server) -> None: ...
