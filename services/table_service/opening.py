@@ -45,14 +45,24 @@ def _ruleset(request: pb.CreateTableRequest) -> Ruleset:
     preset = RULESETS.get(request.preset)
     if preset is None:
         raise Refused("UNKNOWN_RULESET", f"there is no preset {request.preset!r}: want one of {', '.join(RULESETS)}")
+    _check_overrides(request)
     if not request.override_fields:
         return preset
     merged: ruleset_pb2.Ruleset = to_message(preset)
     for name in request.override_fields:
-        if name not in merged.DESCRIPTOR.fields_by_name:
-            raise Refused("INVALID_FIELD", f"a ruleset has no field {name!r}", field="override_fields")
         _copy_field(request.ruleset, merged, name)
     return _read(merged)
+
+
+def _check_overrides(request: pb.CreateTableRequest) -> None:
+    """Refuse names of no field, and fields that are set but not named: a rake, say, that nobody would take."""
+    for name in request.override_fields:
+        if name not in ruleset_pb2.Ruleset.DESCRIPTOR.fields_by_name:
+            raise Refused("INVALID_FIELD", f"a ruleset has no field {name!r}", field="override_fields")
+    left_out = [field.name for field, _ in request.ruleset.ListFields() if field.name not in request.override_fields]
+    if left_out:
+        text = f"set in ruleset, but not named in override_fields: {', '.join(left_out)}"
+        raise Refused("INVALID_FIELD", text, field="override_fields")
 
 
 def _copy_field(source: ruleset_pb2.Ruleset, target: ruleset_pb2.Ruleset, name: str) -> None:

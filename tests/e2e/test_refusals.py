@@ -10,7 +10,7 @@ import jwt
 import pytest
 import pytest_asyncio
 
-from stud.common.v1 import seat_pb2
+from stud.common.v1 import ruleset_pb2, seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud.wallet.v1 import wallet_service_pb2 as wallet
 from stud_client import StudError
@@ -332,6 +332,8 @@ async def test_a_table_that_cannot_be_opened(live: Live, table: Table):
     await refusal(create(currency="JPY"), "UNKNOWN_CURRENCY", bad)
     await refusal(create(preset="", ruleset=None), "INVALID_RULESET", bad)
     await refusal(create(preset="whist"), "UNKNOWN_RULESET", Code.NOT_FOUND)
+    unnamed = await refusal(create(ruleset=ruleset_pb2.Ruleset(rake_bps=500)), "INVALID_FIELD", bad)
+    assert unnamed.metadata["field"] == "override_fields"
     await refusal(create(stacked=True), "INVALID_TABLE", bad)
     async with unchanged(table):
         await refusal(create(table=table.id), "TABLE_EXISTS", Code.ALREADY_EXISTS)

@@ -41,10 +41,9 @@ def test_what_the_request_says_wins():
     assert (config.hand_pause_ms, config.stacked) == (0, True)
 
 
-def test_named_fields_override_a_preset_and_others_do_not():
+def test_named_fields_override_a_preset():
     other = ruleset_pb2.Ruleset(
         seats=6,
-        max_raises=1,
         deal_origin=ruleset_pb2.DEAL_ORIGIN_BUTTON,
         burns=False,
         heads_up=ruleset_pb2.HEADS_UP_NEVER,
@@ -56,6 +55,25 @@ def test_named_fields_override_a_preset_and_others_do_not():
         PLAYNOW, seats=6, deal_origin=DealOrigin.BUTTON, burns=False, heads_up=HeadsUp.NEVER
     )
     assert config.ruleset == expected
+
+
+RULESET_FIELDS = [field.name for field in ruleset_pb2.Ruleset.DESCRIPTOR.fields]
+
+
+@pytest.mark.parametrize("knob", RULESET_FIELDS)
+def test_a_field_that_is_set_but_not_named_is_refused(knob: str):
+    """Whatever it is: a table must not open by other rules than were asked for."""
+    switches = {name: True for name in RULESET_FIELDS if isinstance(getattr(PLAYNOW, name), bool)}
+    numbers = {"river_burn_reserve": 1, "time_bank_ms": 1, "rathole_ms": 1, "rake_bps": 500, "rake_cap": 0}
+    changed = msgspec.structs.replace(WILLIAM_HILL, **switches, **numbers, max_buy_in=BuyInLimit(small_bets=50))
+    complete = to_message(changed)
+    others = [name for name in RULESET_FIELDS if name != knob]
+    with pytest.raises(Refused, match=f"not named in override_fields: {knob}$") as refused:
+        config_of(request(preset="playnow", ruleset=complete, override_fields=others))
+    assert (refused.value.reason, refused.value.metadata) == ("INVALID_FIELD", {"field": "override_fields"})
+    with pytest.raises(Refused, match=knob):
+        config_of(request(preset="playnow", ruleset=complete))
+    assert config_of(request(preset="playnow", ruleset=complete, override_fields=RULESET_FIELDS)).ruleset == changed
 
 
 def test_a_limit_is_overridden_whole_and_an_absent_one_is_none():

@@ -1704,11 +1704,13 @@ class CreateTableRequest(_message.Message):
     """Caller's id, 1 to 64 characters."""
     @_builtins.property
     def ruleset(self) -> _ruleset_pb2.Ruleset:
-        """Overrides of the preset, or the complete ruleset."""
+        """Overrides of the preset, or the complete ruleset. With a preset, a field that is set (not 0, false or absent) has to be
+        named in override_fields: INVALID_FIELD otherwise, and nothing is opened.
+        """
 
     @_builtins.property
     def override_fields(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Names of the fields of ruleset that override the preset."""
+        """Names of the fields of ruleset that override the preset; a named field that is absent or 0 overrides it too."""
 
     def __init__(
         self,
