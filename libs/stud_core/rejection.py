@@ -54,7 +54,8 @@ class Rejection(msgspec.Struct, frozen=True):
     """A refused command; nothing has changed. ``rule`` is e.g. ``"P56"``, ``"W18"``, ``"B.8"`` or empty.
 
     ``text`` is for people and may change; ``legal`` lists the actions that would have been accepted,
-    ``fields`` the fields of a configuration that are wrong.
+    ``fields`` the fields that are wrong. ``least`` and ``most`` bound what would have been accepted: amounts in
+    minor units, or seats. A ``most`` of 0 says that no amount would.
     """
 
     reason: Reason
@@ -62,3 +63,5 @@ class Rejection(msgspec.Struct, frozen=True):
     rule: str = ""
     legal: tuple[Option, ...] = ()
     fields: tuple[str, ...] = ()
+    least: int | None = None
+    most: int | None = None

@@ -14,16 +14,19 @@ def require_request_id(request_id: str) -> str:
             "REQUEST_ID_REQUIRED",
             f"request_id has {len(request_id)} characters: want 1 to {MAX_REQUEST_ID} printable ones, made by you",
             field="request_id",
+            min="1",
+            max=str(MAX_REQUEST_ID),
         )
     return request_id
 
 
 def require_text(value: str, field: str, max_length: int) -> str:
     """Raises Refused(INVALID_FIELD) unless the text has 1 to `max_length` printable characters, not only blanks."""
+    limits = {"field": field, "min": "1", "max": str(max_length)}
     if not value.strip():
-        raise Refused("INVALID_FIELD", f"{field} is empty: want 1 to {max_length} characters", field=field)
+        raise Refused("INVALID_FIELD", f"{field} is empty: want 1 to {max_length} characters", **limits)
     if len(value) > max_length:
-        raise Refused("INVALID_FIELD", f"{field} has {len(value)} characters: want 1 to {max_length}", field=field)
+        raise Refused("INVALID_FIELD", f"{field} has {len(value)} characters: want 1 to {max_length}", **limits)
     if not value.isprintable():
-        raise Refused("INVALID_FIELD", f"{field} has control characters: want printable text", field=field)
+        raise Refused("INVALID_FIELD", f"{field} has control characters: want printable text", **limits)
     return value

@@ -72,8 +72,9 @@ class Refused(Exception):
 
     @classmethod
     def from_rejection(cls, rejection: Rejection) -> Self:
-        """Returns the refusal of a command by the core: its rule and what would have been legal as metadata."""
-        metadata = {}
+        """Returns the refusal of a command by the core: its rule and what would have been right as metadata."""
+        bounds = {"min": rejection.least, "max": rejection.most}
+        metadata = {name: str(bound) for name, bound in bounds.items() if bound is not None}
         if rejection.rule:
             metadata["rule"] = rejection.rule
         if rejection.legal:

@@ -181,7 +181,7 @@ def _table(table: str) -> str:
 
 def _hand_no(hand_no: int) -> int:
     if hand_no < 1:
-        raise Refused("INVALID_FIELD", f"hand_no is {hand_no}: hands count from 1", field="hand_no")
+        raise Refused("INVALID_FIELD", f"hand_no is {hand_no}: hands count from 1", field="hand_no", min="1")
     return hand_no
 
 

@@ -74,17 +74,19 @@ def _check(config: TableConfig, players: Sequence[Player]) -> None:
     if problems:
         raise Refused(problems[0].reason.value, "; ".join([str(problem) for problem in problems]))
     seats = [player.seat for player in players]
-    if not 2 <= len(seats) <= config.ruleset.seats or len(set(seats)) != len(seats):
-        raise Refused("INVALID_FIELD", f"want 2 to {config.ruleset.seats} players at different seats", field="players")
-    if any(not 1 <= seat <= config.ruleset.seats for seat in seats):
-        raise Refused("SEAT_OUT_OF_RANGE", f"seats are 1 to {config.ruleset.seats}", field="players")
+    most = config.ruleset.seats
+    if not 2 <= len(seats) <= most or len(set(seats)) != len(seats):
+        text = f"want 2 to {most} players at different seats"
+        raise Refused("INVALID_FIELD", text, field="players", min="2", max=str(most))
+    if any(not 1 <= seat <= most for seat in seats):
+        raise Refused("SEAT_OUT_OF_RANGE", f"seats are 1 to {most}", field="players", min="1", max=str(most))
     if any(player.stack <= 0 for player in players):
         raise Refused("INVALID_FIELD", "every player needs chips before the ante", field="players")
     cards = [card for player in players for card in player.up]
     if len(set(cards)) != len(cards):
         raise Refused("INVALID_CARDS", "a card is there twice", field="players")
     if any(not 1 <= len(player.up) <= 4 for player in players):
-        raise Refused("INVALID_CARDS", "a player has 1 to 4 cards face up", field="players")
+        raise Refused("INVALID_CARDS", "a player has 1 to 4 cards face up", field="players", min="1", max="4")
 
 
 def _play_antes(config: TableConfig, players: Sequence[Player]) -> Table:

@@ -75,7 +75,7 @@ class RulesServicer(rpc.RulesServiceServicer):
     async def GetLegalActions(self, request: pb.GetLegalActionsRequest, context: Context) -> pb.GetLegalActionsResponse:
         require(*_ANYBODY)
         if len(request.actions) > MAX_ACTIONS:
-            raise Refused("INVALID_FIELD", f"at most {MAX_ACTIONS} actions", field="actions")
+            raise Refused("INVALID_FIELD", f"at most {MAX_ACTIONS} actions", field="actions", max=str(MAX_ACTIONS))
         try:
             config = from_message(TableConfig, request.config)
             actions = [_action(action) for action in request.actions]
@@ -94,7 +94,7 @@ class RulesServicer(rpc.RulesServiceServicer):
         require(*_ANYBODY)
         cards = _cards(request.cards, "cards")
         if not 5 <= len(cards) <= 7 or len(set(cards)) != len(cards):
-            raise Refused("INVALID_CARDS", "want five to seven different cards", field="cards")
+            raise Refused("INVALID_CARDS", "want five to seven different cards", field="cards", min="5", max="7")
         rank = rank_best(cards)
         best = next(choice for choice in combinations(cards, 5) if rank_best(choice) == rank)
         return pb.RankHandResponse(rank=rank, category=describe(rank), best=[card + 1 for card in best])  # type: ignore[misc]
@@ -129,7 +129,8 @@ class RulesServicer(rpc.RulesServiceServicer):
         require("operator", "auditor")
         streams = await self._streams(request.table)
         if not 0 <= request.limit <= MAX_LIMIT:
-            raise Refused("INVALID_FIELD", f"limit is 1 to {MAX_LIMIT}, or 0 for {DEFAULT_LIMIT}", field="limit")
+            text = f"limit is 1 to {MAX_LIMIT}, or 0 for {DEFAULT_LIMIT}"
+            raise Refused("INVALID_FIELD", text, field="limit", min="0", max=str(MAX_LIMIT))
         verdicts = self._referee.verdicts[streams.shard]
         book = (await verdicts.for_callers()).table(request.table)
         first = bisect_right(book.hands, request.after_hand)
@@ -190,7 +191,7 @@ class RulesServicer(rpc.RulesServiceServicer):
 
 def _hand_no(hand_no: int) -> int:
     if hand_no < 1:
-        raise Refused("INVALID_FIELD", "hands are numbered from 1", field="hand_no")
+        raise Refused("INVALID_FIELD", "hands are numbered from 1", field="hand_no", min="1")
     return hand_no
 
 

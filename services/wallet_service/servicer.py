@@ -240,7 +240,8 @@ class WalletServicer(rpc.WalletServiceServicer):
         request_id = require_request_id(request.request_id)
         reference = require_text(request.reference, "reference", MAX_REASON)
         if len(request.postings) > MAX_LINES:
-            raise Refused("INVALID_ADJUSTMENT", f"{len(request.postings)} lines: want at most {MAX_LINES}")
+            text = f"{len(request.postings)} lines: want at most {MAX_LINES}"
+            raise Refused("INVALID_ADJUSTMENT", text, field="postings", max=str(MAX_LINES))
         lines = tuple(ev.Posting(line.account, line.amount) for line in request.postings)
         book = self._book(request.currency)
         done = await book.submit(cmd.Adjust(lines, who.account, reference, request_id))
@@ -259,7 +260,8 @@ class WalletServicer(rpc.WalletServiceServicer):
 
 def _account(name: str) -> str:
     if not _ACCOUNT.fullmatch(name):
-        raise Refused("INVALID_FIELD", "account: want 1 to 64 letters, digits and _ . @ -", field="account")
+        text = "account: want 1 to 64 letters, digits and _ . @ -"
+        raise Refused("INVALID_FIELD", text, field="account", min="1", max="64")
     return name
 
 

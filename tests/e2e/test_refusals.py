@@ -225,7 +225,10 @@ async def test_a_ninth_player(live: Live):
         async with unchanged(table):
             await refusal(ninth.TakeSeat(seat(table)), "TABLE_FULL", Code.RESOURCE_EXHAUSTED)
             await refusal(ninth.TakeSeat(seat(table, seat=3)), "SEAT_TAKEN", Code.ALREADY_EXISTS)
-            await refusal(ninth.TakeSeat(seat(table, seat=9)), "SEAT_OUT_OF_RANGE", Code.INVALID_ARGUMENT)
+            for number in (9, -1):
+                call = ninth.TakeSeat(seat(table, seat=number))
+                told = await refusal(call, "SEAT_OUT_OF_RANGE", Code.INVALID_ARGUMENT)
+                assert (told.metadata["min"], told.metadata["max"]) == ("1", "8")
 
 
 async def test_the_same_account_twice(table: Table):
@@ -246,7 +249,9 @@ async def test_the_same_account_twice(table: Table):
 async def test_a_buy_in_outside_the_limits(live: Live, table: Table, amount: int, reason: str, code: Code):
     await table.deposit("newcomer")
     async with unchanged(table):
-        await refusal(live.people.player("newcomer").tables.TakeSeat(seat(table, amount=amount)), reason, code)
+        told = await refusal(live.people.player("newcomer").tables.TakeSeat(seat(table, amount=amount)), reason, code)
+    limits = {"min": "5000", "max": "20000"} if amount > 0 else {"min": "1"}
+    assert limits.items() <= told.metadata.items()
 
 
 async def test_a_buy_in_above_the_balance(live: Live, table: Table):
@@ -272,7 +277,8 @@ async def test_a_top_up_outside_the_limits(table: Table):
     player = await idle(table)
     async with unchanged(table):
         most = pb.AddChipsRequest(table=table.id, amount=DEPOSIT)
-        await refusal(player.client.tables.AddChips(most), "TOP_UP_OUT_OF_LIMITS", Code.OUT_OF_RANGE)
+        told = await refusal(player.client.tables.AddChips(most), "TOP_UP_OUT_OF_LIMITS", Code.OUT_OF_RANGE)
+        assert 1 <= int(told.metadata["min"]) <= int(told.metadata["max"]) < DEPOSIT
         none = pb.AddChipsRequest(table=table.id, amount=0)
         await refusal(player.client.tables.AddChips(none), "INVALID_FIELD", Code.INVALID_ARGUMENT)
 

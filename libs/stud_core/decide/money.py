@@ -11,7 +11,7 @@ from stud_core.decide.draft import Answer, Draft
 from stud_core.decide.seating import not_asked, seated, unknown
 from stud_core.rejection import Reason, Rejection
 from stud_core.ruleset import TopUp
-from stud_core.state import CASH_OUT_BLOCKED, Life, Sit, Table
+from stud_core.state import CASH_OUT_BLOCKED, Life, Sit, Sitting, Table
 
 
 def add_chips(state: Table, command: cmd.AddChips, _ctx: Context) -> Answer:
@@ -23,17 +23,11 @@ def add_chips(state: Table, command: cmd.AddChips, _ctx: Context) -> Answer:
         return Rejection(Reason.TABLE_NOT_OPEN, f"the table is {state.life.name.lower()}")
     if sitting.top_up_open:
         return Rejection(Reason.TOP_UP_OPEN, "an earlier top-up is still being paid")
+    least, most = _top_up_limits(state, sitting)
+    if not least <= command.amount <= most:
+        text = _outside(state, sitting, command.amount)
+        return Rejection(Reason.TOP_UP_OUT_OF_LIMITS, text, "B.19", least=least, most=most)
     config = state.rules
-    result = sitting.stack + sitting.pending + command.amount
-    most = config.max_buy_in
-    refuse = Reason.TOP_UP_OUT_OF_LIMITS
-    if not 1 <= command.amount <= MAX_AMOUNT:
-        return Rejection(refuse, f"a top-up is an amount of 1 to {MAX_AMOUNT}, not {command.amount}", "B.19")
-    if most is not None and result > most:
-        return Rejection(refuse, f"a stack of {result} would exceed the maximum of {most}", "B.19")
-    bounded = config.ruleset.top_up is TopUp.WITHIN_LIMITS
-    if bounded and result < config.min_buy_in and not in_hand(state, sitting):
-        return Rejection(refuse, f"a stack of {result} would be below the minimum of {config.min_buy_in}", "B.19")
     return [
         ev.TopUpRequested(
             currency=config.currency,
@@ -44,6 +38,26 @@ def add_chips(state: Table, command: cmd.AddChips, _ctx: Context) -> Answer:
             amount=command.amount,
         )
     ]
+
+
+def _top_up_limits(state: Table, sitting: Sitting) -> tuple[int, int]:
+    """Least and greatest amount that may be asked for now; the greatest is 0 where none may (B.19)."""
+    config = state.rules
+    stack = sitting.stack + sitting.pending
+    most = MAX_AMOUNT if config.max_buy_in is None else min(MAX_AMOUNT, config.max_buy_in - stack)
+    bounded = config.ruleset.top_up is TopUp.WITHIN_LIMITS and not in_hand(state, sitting)
+    return max(1, config.min_buy_in - stack if bounded else 1), max(0, most)
+
+
+def _outside(state: Table, sitting: Sitting, amount: int) -> str:
+    """What is wrong with the amount of a top-up, in words."""
+    config = state.rules
+    result = sitting.stack + sitting.pending + amount
+    if not 1 <= amount <= MAX_AMOUNT:
+        return f"a top-up is an amount of 1 to {MAX_AMOUNT}, not {amount}"
+    if config.max_buy_in is not None and result > config.max_buy_in:
+        return f"a stack of {result} would exceed the maximum of {config.max_buy_in}"
+    return f"a stack of {result} would be below the minimum of {config.min_buy_in}"
 
 
 def record_top_up(state: Table, command: cmd.RecordTopUp, ctx: Context) -> Answer:

@@ -29,21 +29,20 @@ def take_seat(state: Table, command: cmd.TakeSeat, ctx: Context) -> Answer:
     seats = ruleset.seats
     rule = cite(ruleset, "P2", "W3")
     if command.seat is not None and not 1 <= command.seat <= seats:
-        return Rejection(Reason.SEAT_OUT_OF_RANGE, f"seats are numbered 1 to {seats}", rule)
+        text = f"seats are numbered 1 to {seats}"
+        return Rejection(Reason.SEAT_OUT_OF_RANGE, text, rule, fields=("seat",), least=1, most=seats)
     if command.seat is not None and state.seats[command.seat]:
         return Rejection(Reason.SEAT_TAKEN, f"seat {command.seat} is taken")
     seat = command.seat or next((s for s in range(1, seats + 1) if not state.seats[s]), 0)
     if not seat:
         return Rejection(Reason.TABLE_FULL, f"all {seats} seats are taken", rule)
-    if command.amount < config.min_buy_in:
-        least = f"the minimum buy-in is {config.min_buy_in}, not {command.amount}"
-        return Rejection(Reason.BUY_IN_TOO_SMALL, least, cite(ruleset, "P4", "W2"))
-    most = config.max_buy_in
-    if most is not None and command.amount > most:
+    least, most = config.min_buy_in, MAX_AMOUNT if config.max_buy_in is None else config.max_buy_in
+    if command.amount < least:
+        text = f"the minimum buy-in is {least}, not {command.amount}"
+        return Rejection(Reason.BUY_IN_TOO_SMALL, text, cite(ruleset, "P4", "W2"), least=least, most=most)
+    if command.amount > most:
         text = f"the maximum buy-in is {most}, not {command.amount}"
-        return Rejection(Reason.BUY_IN_TOO_LARGE, text, cite(ruleset, "P3", "B.19"))
-    if command.amount > MAX_AMOUNT:
-        return Rejection(Reason.BUY_IN_TOO_LARGE, f"no buy-in is above {MAX_AMOUNT}, this is {command.amount}")
+        return Rejection(Reason.BUY_IN_TOO_LARGE, text, cite(ruleset, "P3", "B.19"), least=least, most=most)
     auto_post, muck = command.auto_post, command.muck_losing
     return [
         ev.BuyInRequested(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from stud_core import commands as cmd
 from stud_core import events as ev
+from stud_core.amounts import MAX_AMOUNT
 from stud_core.decide import decide
 from stud_core.presets import PLAYNOW, WILLIAM_HILL, table_config
 from stud_core.rejection import Reason, Rejection
+from stud_core.ruleset import TopUp
 from stud_core.state import Table
 from tests.unit.core.house import FREE, House, knobs
 
@@ -269,6 +272,66 @@ def test_the_words_of_a_refusal(make: Callable[[], House], command: Command, rea
     table = make()
     refusal = table.refuse(command(table) if callable(command) else command)
     assert (refusal.reason, refusal.text, refusal.rule) == (reason, text.format(table), rule)
+
+
+BOUNDED = {
+    Reason.BUY_IN_TOO_SMALL, Reason.BUY_IN_TOO_LARGE, Reason.TOP_UP_OUT_OF_LIMITS, Reason.SEAT_OUT_OF_RANGE,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "command", "reason", "text", "rule"), REFUSALS)
+def test_a_refusal_says_its_bounds_where_it_has_some(
+    make: Callable[[], House], command: Command, reason: Reason, text: str, rule: str
+):
+    table = make()
+    refusal = table.refuse(command(table) if callable(command) else command)
+    assert (refusal.least is not None, refusal.most is not None) == (reason in BOUNDED, reason in BOUNDED), (text, rule)
+
+
+ANY, NO_MAXIMUM = {"top_up": TopUp.ANY_AMOUNT}, {"max_buy_in": None}
+
+
+@pytest.mark.parametrize(
+    ("stack", "playing", "changes", "bounds"),
+    [
+        (4_000, False, {}, (1_000, 16_000)),
+        (10_000, False, {}, (1, 10_000)),
+        (4_000, True, {}, (1, 16_050)),  # one ante is in the pot
+        (4_000, False, ANY, (1, 16_000)),
+        (4_000, False, NO_MAXIMUM, (1_000, MAX_AMOUNT)),
+        (20_000, False, {}, (1, 0)),
+        (20_001, False, {}, (1, 0)),
+    ],
+)
+def test_the_bounds_of_a_top_up_are_what_the_table_takes(
+    stack: int, playing: bool, changes: dict[str, Any], bounds: tuple[int, int]
+):
+    """The least and the greatest amount are accepted, and the next ones are not."""
+    table = House(knobs(PLAYNOW, **changes), [1, 2])
+    for state in (table.state, table.mirror):  # as if he had lost or won
+        state.paid_in += stack - state.sittings[1].stack
+        state.sittings[1].stack = stack
+    if playing:
+        table.start()
+    for amount in (0, -5, MAX_AMOUNT + 1):
+        refusal = table.refuse(cmd.AddChips("a1", amount))
+        assert (refusal.least, refusal.most) == bounds
+    least, most = bounds
+    for amount in {least, most}:
+        answer = decide(table.state, cmd.AddChips("a1", amount), table.ctx())
+        assert isinstance(answer, Rejection) is (most == 0)
+    for amount in (least - 1, most + 1):
+        assert isinstance(decide(table.state, cmd.AddChips("a1", amount), table.ctx()), Rejection)
+
+
+@pytest.mark.parametrize(("changes", "most"), [({}, 20_000), (NO_MAXIMUM, MAX_AMOUNT)])
+def test_the_bounds_of_a_buy_in_are_what_the_table_takes(changes: dict[str, Any], most: int):
+    table = House(knobs(PLAYNOW, **changes))
+    for amount in (4_999, most + 1):
+        refusal = table.refuse(cmd.TakeSeat("a1", 1, amount))
+        assert (refusal.least, refusal.most) == (5_000, most)
+    for amount in (5_000, most):
+        assert not isinstance(decide(table.state, cmd.TakeSeat("a1", 1, amount), table.ctx()), Rejection)
 
 
 def test_every_problem_of_a_configuration_is_told():

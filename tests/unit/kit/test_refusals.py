@@ -93,3 +93,17 @@ def test_an_illegal_action_tells_machines_its_rule_and_what_is_legal(rules: Rule
     assert (told.metadata["rule"], told.metadata["legal"]) == expected
     status = status_pb2.Status.FromString(Refused.from_rejection(rejected).details())
     assert status.message == rejected.text
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "told"),
+    [
+        (None, None, {}),
+        (5_000, 20_000, {"min": "5000", "max": "20000"}),
+        (1, 0, {"min": "1", "max": "0"}),
+        (1, None, {"min": "1"}),
+    ],
+)
+def test_bounds_are_told_to_machines(least: int | None, most: int | None, told: dict[str, str]):
+    rejected = Rejection(Reason.TOP_UP_OUT_OF_LIMITS, "words", least=least, most=most)
+    assert info(Refused.from_rejection(rejected)).metadata == told

@@ -32,7 +32,7 @@ def test_a_request_id_has_1_to_64_printable_characters(bad):
 def test_a_text_is_printable_and_within_its_length(bad):
     with pytest.raises(Refused) as caught:
         require_text(bad, "name", 10)
-    assert (caught.value.reason, caught.value.metadata) == ("INVALID_FIELD", {"field": "name"})
+    assert (caught.value.reason, caught.value.metadata) == ("INVALID_FIELD", {"field": "name", "min": "1", "max": "10"})
     assert require_text("späte Runde", "name", 64) == "späte Runde"
 
 

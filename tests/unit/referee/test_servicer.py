@@ -95,7 +95,8 @@ async def test_hands_are_ranked(service: RulesServicer, cards: str, category: st
 
 @pytest.mark.parametrize("cards", ["Ah Kh Qh Jh", "Ah Ah Kh Qh Jh", "2c 3c 4c 5c 6c 7c 8c 9c"])
 async def test_what_is_no_hand_is_not_ranked(service: RulesServicer, cards: str):
-    await refused("INVALID_CARDS", service.RankHand(pb.RankHandRequest(cards=wire(cards)), CONTEXT))
+    told = await refused("INVALID_CARDS", service.RankHand(pb.RankHandRequest(cards=wire(cards)), CONTEXT))
+    assert told.metadata == {"field": "cards", "min": "5", "max": "7"}
 
 
 async def test_what_is_no_card_is_not_ranked(service: RulesServicer):

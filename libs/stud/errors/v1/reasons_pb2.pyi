@@ -27,7 +27,7 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     REASON_UNSPECIFIED: _Reason.ValueType  # 0
     """Not set."""
     REASON_INVALID_FIELD: _Reason.ValueType  # 1
-    """A field is missing or out of range; metadata "field" names it. INVALID_ARGUMENT."""
+    """A field is missing or out of range; metadata "field" names it, "min" and "max" bound it. INVALID_ARGUMENT."""
     REASON_MALFORMED_MESSAGE: _Reason.ValueType  # 2
     """The bytes are no message of this type. INVALID_ARGUMENT."""
     REASON_REQUEST_ID_REQUIRED: _Reason.ValueType  # 3
@@ -75,7 +75,7 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     REASON_SEAT_TAKEN: _Reason.ValueType  # 30
     """Somebody has that seat. ALREADY_EXISTS."""
     REASON_SEAT_OUT_OF_RANGE: _Reason.ValueType  # 31
-    """The table has no such seat. INVALID_ARGUMENT."""
+    """The table has no such seat; metadata "min" and "max". INVALID_ARGUMENT."""
     REASON_TABLE_FULL: _Reason.ValueType  # 32
     """Every seat is taken. RESOURCE_EXHAUSTED."""
     REASON_ALREADY_SEATED: _Reason.ValueType  # 33
@@ -83,11 +83,13 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     REASON_NOT_SEATED: _Reason.ValueType  # 34
     """The caller does not sit at this table. FAILED_PRECONDITION."""
     REASON_BUY_IN_TOO_SMALL: _Reason.ValueType  # 35
-    """The buy-in is below the minimum. OUT_OF_RANGE."""
+    """The buy-in is below the minimum; metadata "min" and "max", minor units. OUT_OF_RANGE."""
     REASON_BUY_IN_TOO_LARGE: _Reason.ValueType  # 36
-    """The buy-in is above the maximum. OUT_OF_RANGE."""
+    """The buy-in is above the maximum; metadata "min" and "max", minor units. OUT_OF_RANGE."""
     REASON_TOP_UP_OUT_OF_LIMITS: _Reason.ValueType  # 37
-    """The stack after the top-up would not be within the limits. OUT_OF_RANGE."""
+    """The stack after the top-up would not be within the limits; metadata "min" and "max" bound the amount that may be added
+    now, minor units ("max" 0: none). OUT_OF_RANGE.
+    """
     REASON_TOP_UP_OPEN: _Reason.ValueType  # 38
     """A top-up is still being funded. FAILED_PRECONDITION."""
     REASON_LEAVING: _Reason.ValueType  # 39
@@ -183,7 +185,7 @@ class Reason(_Reason, metaclass=_ReasonEnumTypeWrapper):
 REASON_UNSPECIFIED: Reason.ValueType  # 0
 """Not set."""
 REASON_INVALID_FIELD: Reason.ValueType  # 1
-"""A field is missing or out of range; metadata "field" names it. INVALID_ARGUMENT."""
+"""A field is missing or out of range; metadata "field" names it, "min" and "max" bound it. INVALID_ARGUMENT."""
 REASON_MALFORMED_MESSAGE: Reason.ValueType  # 2
 """The bytes are no message of this type. INVALID_ARGUMENT."""
 REASON_REQUEST_ID_REQUIRED: Reason.ValueType  # 3
@@ -231,7 +233,7 @@ REASON_INVALID_TABLE: Reason.ValueType  # 26
 REASON_SEAT_TAKEN: Reason.ValueType  # 30
 """Somebody has that seat. ALREADY_EXISTS."""
 REASON_SEAT_OUT_OF_RANGE: Reason.ValueType  # 31
-"""The table has no such seat. INVALID_ARGUMENT."""
+"""The table has no such seat; metadata "min" and "max". INVALID_ARGUMENT."""
 REASON_TABLE_FULL: Reason.ValueType  # 32
 """Every seat is taken. RESOURCE_EXHAUSTED."""
 REASON_ALREADY_SEATED: Reason.ValueType  # 33
@@ -239,11 +241,13 @@ REASON_ALREADY_SEATED: Reason.ValueType  # 33
 REASON_NOT_SEATED: Reason.ValueType  # 34
 """The caller does not sit at this table. FAILED_PRECONDITION."""
 REASON_BUY_IN_TOO_SMALL: Reason.ValueType  # 35
-"""The buy-in is below the minimum. OUT_OF_RANGE."""
+"""The buy-in is below the minimum; metadata "min" and "max", minor units. OUT_OF_RANGE."""
 REASON_BUY_IN_TOO_LARGE: Reason.ValueType  # 36
-"""The buy-in is above the maximum. OUT_OF_RANGE."""
+"""The buy-in is above the maximum; metadata "min" and "max", minor units. OUT_OF_RANGE."""
 REASON_TOP_UP_OUT_OF_LIMITS: Reason.ValueType  # 37
-"""The stack after the top-up would not be within the limits. OUT_OF_RANGE."""
+"""The stack after the top-up would not be within the limits; metadata "min" and "max" bound the amount that may be added
+now, minor units ("max" 0: none). OUT_OF_RANGE.
+"""
 REASON_TOP_UP_OPEN: Reason.ValueType  # 38
 """A top-up is still being funded. FAILED_PRECONDITION."""
 REASON_LEAVING: Reason.ValueType  # 39
