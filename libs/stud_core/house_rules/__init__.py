@@ -61,6 +61,7 @@ _SECTIONS: Final[tuple[tuple[str, Callable[[TableConfig], str]], ...]] = (
     ("Heads up", betting.heads_up),
     ("All-in", betting.all_in),
     ("Short of cards", cards.river),
+    ("Hands", ending.hands),
     ("Showdown", ending.showdown),
     ("Odd chips", ending.odd_chips),
     ("Rake", ending.rake),

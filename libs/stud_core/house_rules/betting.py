@@ -36,7 +36,9 @@ def open_pair(config: TableConfig) -> str:
         example = f"after a bet of {big} the raise is to {money(2 * high)}"
     return (
         f"If a player's two cards showing on fourth street are a pair, {who}. After one bet or raise by {big} all the "
-        f"others are by {big} as well: {example}. A pair that shows up later changes nothing."
+        f"others are by {big} as well: {example}. Going all-in for less you choose too: your chips are measured by "
+        f"your choice, and {big} binds the others only if that counts as full. A pair that shows up later changes "
+        "nothing."
     )
 
 
@@ -75,6 +77,10 @@ def all_in(config: TableConfig) -> str:
     bet, half, full = money(big), money(big + (big + 1) // 2), money(2 * big)
     start = config.bring_in + (config.small_bet - config.bring_in + 1) // 2
     others = "those who have acted since the last full one may only call or fold, the others may make it full"
+    rule = config.ruleset.short_all_in
+    add_up = " Several such all-ins add up: each is measured from the last full bet or raise."
+    if rule is ShortAllIn.ANY:
+        add_up = ""
     short = {
         ShortAllIn.HALF_BET: "if it is at least half of what a full one would add, it counts as full and everybody may "
         f"raise again; with less, {others}. On a bet of {bet} an all-in for {half} or more is a raise. Opening and "
@@ -84,7 +90,7 @@ def all_in(config: TableConfig) -> str:
     }
     return (
         "You play with the chips in front of you and nothing else. If they do not cover a call, bet or raise, you may "
-        f"put them all in. A bet or raise for less: {short[config.ruleset.short_all_in]} From each opponent you "
+        f"put them all in. A bet or raise for less: {short[rule]}{add_up} From each opponent you "
         "can win as much as you put in yourself: the rest goes into side pots, and what nobody matches comes back. "
         "When fewer than two players can still bet, the remaining cards are dealt without betting, and hands stay "
         "hidden until the showdown."

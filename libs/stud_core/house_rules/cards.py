@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement
 from stud_core.events import DealMode
 from stud_core.house_rules.saying import WORDS, limit, money, seconds, within
 from stud_core.river import RiverPlan, river_plan
-from stud_core.ruleset import BringInKind, DealOrigin, HeadsUp, OddUnits, Ruleset, TableConfig, TopUp
+from stud_core.ruleset import BringInKind, DealOrigin, HeadsUp, Ruleset, TableConfig, TopUp
 
 
 def table(config: TableConfig) -> str:
@@ -81,17 +81,13 @@ def low_card(config: TableConfig) -> str:
     half = "" if config.ruleset.bring_in is BringInKind.PARAMETER else ", half the lower limit"
     if half and config.small_bet % 2:
         half += " rounded up"
-    suits = "Suits decide nothing else."
-    if config.ruleset.odd_units is OddUnits.HIGH_CARD_BY_SUIT:
-        suits = "Apart from odd chips, suits decide nothing else."
     return (
-        "The lowest card showing starts third street. Aces are high; of equal cards it is the lowest suit: clubs, then "
-        f"diamonds, hearts, spades. {suits} That player must bring it in for {post}{half}, or "
-        f"open for {small}; checking and folding are not allowed. The others may fold, call the {post} or complete it "
-        f"to {small}{_raises(config)}. If everybody just calls the {post}, the round is over. With less than {post} "
-        "the low card posts what it "
-        f"has and the others still pay {post}; with no chips at all the next player clockwise may bring it in, open "
-        "or fold."
+        "The lowest card showing starts third street. An ace is the highest here; of equal cards it is the lowest "
+        f"suit: clubs, then diamonds, hearts, spades. That player must bring it in for {post}{half}, or open for "
+        f"{small}; checking and folding are not allowed. The others may fold, call the {post} or complete it to "
+        f"{small}{_raises(config)}. If everybody just calls the {post}, the round is over. With less than {post} the "
+        f"low card posts what it has and the others still pay {post}; with no chips at all the next player clockwise "
+        "may bring it in, open or fold."
     )
 
 

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from stud_core.house_rules.saying import left, money, seconds, within
+from stud_core.ranks import CATEGORIES
 from stud_core.ruleset import OddUnits, TableConfig
+
+
+def hands(config: TableConfig) -> str:
+    suits = "Suits never decide a pot, only which of equal low cards starts."
+    if config.ruleset.odd_units is OddUnits.HIGH_CARD_BY_SUIT:
+        suits = "Suits never decide who wins, only which of equal low cards starts and who gets odd chips."
+    best, *others = CATEGORIES
+    return (
+        f"From the highest down: {best} (ten to ace: royal flush), {', '.join(others)}. Where two hands are of one "
+        "sort the ranks of the cards decide. In a straight an ace is the highest card or the lowest: A-2-3-4-5 is a "
+        f"straight, the lowest one. {suits}"
+    )
 
 
 def showdown(config: TableConfig) -> str:
     rules = config.ruleset
     asked = f"you are asked whether to show, and answer{within(rules.show_clock_ms)}"
+    silent = " Without an answer in time your cards stay hidden." if rules.show_clock_ms else ""
     if rules.muck_losing_default:
         losing = f"Any other losing hand stays hidden; if you switch Muck Losing Hands off, {asked}."
     else:
@@ -17,7 +31,7 @@ def showdown(config: TableConfig) -> str:
         "The last player to bet or raise on the river shows first; if nobody did, the one who acted first or would "
         "have. Then it goes clockwise; who is in a side pot comes before those who are not. The best five-card hand "
         f"wins, whatever anybody says. The first to show and every winner are shown. {losing} If nobody calls you, you "
-        "win and may choose to show."
+        f"win and are asked too.{silent}"
     )
 
 
