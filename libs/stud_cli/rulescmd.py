@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from stud_cli.output import JsonFlag, could_not_run, last_line
-from stud_core.house_rules import headline, house_rules, page
+from stud_core.house_rules import changed, headline, house_rules, page
 from stud_core.presets import RULESETS, Parameters, table_config
 from stud_core.ruleset import TableConfig
 from stud_core.validate import validate_config
@@ -35,7 +35,8 @@ def rules(
     config = _of_table(table) if table else _of_preset(ruleset, small_bet, big_bet, ante, bring_in, currency)
     if json_output:
         sections = [section._asdict() for section in house_rules(config)]
-        last_line({"ruleset": config.ruleset.name, "headline": headline(config), "sections": sections})
+        value = {"ruleset": config.ruleset.name, "headline": headline(config), "changed": changed(config)}
+        last_line({**value, "sections": sections})
         return
     print(page(config), end="")
 

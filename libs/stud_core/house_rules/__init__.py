@@ -10,8 +10,11 @@ import textwrap
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from stud_core.house_rules import betting, cards, ending
 from stud_core.house_rules.saying import money
+from stud_core.presets import RULESETS
 from stud_core.ruleset import TableConfig
 
 WIDTH: Final = 100
@@ -30,17 +33,30 @@ def house_rules(config: TableConfig) -> list[Section]:
     return [Section(title, text(config)) for title, text in _SECTIONS]
 
 
+def changed(config: TableConfig) -> list[str]:
+    """Titles of the sections that read otherwise than in the preset whose name the table's rules bear.
+
+    None for rules with a name of the operator's own: they promise nothing.
+    """
+    preset = RULESETS.get(config.ruleset.name)
+    if preset is None:
+        return []
+    usual = house_rules(replace(config, ruleset=preset))
+    return [mine.title for mine, theirs in zip(house_rules(config), usual, strict=True) if mine != theirs]
+
+
 def headline(config: TableConfig) -> str:
-    """What the page is about, with the version that every hand records."""
+    """What the page is about, with the version that every hand records, and where the house has changed a preset."""
+    rules = config.ruleset
     stakes = f"{money(config.small_bet)}/{money(config.big_bet)} {config.currency}"
-    return (
-        f'Seven-card stud, fixed limit {stakes}: house rules "{config.ruleset.name}", version {config.ruleset.version}'
-    )
+    text = f'Seven-card stud, fixed limit {stakes}: house rules "{rules.name}", version {rules.version}'
+    titles = changed(config)
+    return f"{text}, but this house has changed what stands under: {', '.join(titles)}" if titles else text
 
 
 def page(config: TableConfig) -> str:
     """Return the rules as one page of plain text, 100 columns wide."""
-    lines = [headline(config)]
+    lines = textwrap.wrap(headline(config), WIDTH)
     for title, text in house_rules(config):
         first = title.ljust(_INDENT)
         lines += [""] * (title in _AFTER_A_BREAK)

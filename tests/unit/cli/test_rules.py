@@ -40,6 +40,7 @@ def test_scripts_get_sections():
     assert value["ruleset"] == "william_hill"
     assert [(section["title"], section["text"]) for section in value["sections"]] == expected
     assert "5/10 EUR" in value["headline"]
+    assert value["changed"] == []
 
 
 @pytest.mark.parametrize(

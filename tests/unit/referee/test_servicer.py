@@ -78,6 +78,19 @@ async def test_the_rules_of_a_table_are_its_own(service: RulesServicer, court: C
     await refused("INVALID_FIELD", service.GetRuleset(both, CONTEXT))
 
 
+async def test_a_table_says_where_its_rules_are_not_the_presets():
+    court = Court(config_of(knobs(PLAYNOW, rake_bps=500)))
+    await court.open()
+    await court.hand()
+    as_("player")
+    service = RulesServicer(court.kit, court.referee, Resolver(court.kit, court.referee))
+    table = await service.GetRuleset(pb.GetRulesetRequest(table=court.rig.config.table_id), CONTEXT)
+    assert "this house has changed what stands under: " in table.text[0]
+    assert "Rake" in table.text[0]
+    preset = await service.GetRuleset(pb.GetRulesetRequest(name="playnow"), CONTEXT)
+    assert "changed" not in preset.text[0]
+
+
 @pytest.mark.parametrize(
     ("cards", "category", "best"),
     [

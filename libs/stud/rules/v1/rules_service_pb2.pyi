@@ -133,7 +133,9 @@ class GetRulesetResponse(_message.Message):
 
     @_builtins.property
     def text(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """House rules in words, for a preset at a 5/10 table: a headline, then one paragraph for each subject, "The cap: ..."."""
+        """House rules in words, for a preset at a 5/10 table: a headline, then one paragraph for each subject, "The cap: ...".
+        Where a table's rules bear a preset's name but are not the preset's, the headline says under which subjects they differ.
+        """
 
     def __init__(
         self,
