@@ -17,6 +17,7 @@ from stud_cli.history import steps
 from stud_cli.ledgers import Ledger, read_ledger
 from stud_cli.offline import NoLog, open_log
 from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_run, last_line, notes, table_of
+from stud_cli.stopping import run_with_one_stop
 from stud_cli.verdicts import Verdicts, read_verdicts
 from stud_core import conservation
 from stud_core.ledger.names import CASHIER, RAKE, escrow, parse_escrow
@@ -55,7 +56,7 @@ def audit(data: DataDir = None, json_output: JsonFlag = False) -> None:
     Example: stud audit --json
     """
     try:
-        found, ledgers = asyncio.run(_audit(data))
+        found, ledgers = run_with_one_stop(_audit(data))
     except NoLog as error:
         could_not_run(str(error))
     except (EventLogError, WireError) as error:

@@ -23,6 +23,7 @@ from stud_cli.ledgers import Ledger
 from stud_cli.output import FINE, FOUND, JsonFlag, command, console, could_not_run, last_line, notes, table_of
 from stud_cli.people import People
 from stud_cli.stack import Stack, StackError
+from stud_cli.stopping import run_with_one_stop
 from stud_cli.verdicts import read_verdicts
 from stud_client import StudError
 from stud_eventlog.errors import EventLogError
@@ -53,7 +54,7 @@ def demo(
     directory = _new_directory(data)
     plans = [TablePlan(name, hands, players, seed) for name in ([ruleset] if ruleset else RULESETS)]
     try:
-        code = asyncio.run(_demo(directory, plans, json_output))
+        code = run_with_one_stop(_demo(directory, plans, json_output))
     except (StackError, StudError, EventLogError) as error:
         could_not_run(str(error))
     except KeyboardInterrupt:

@@ -26,6 +26,7 @@ from stud_cli.output import INTERRUPTED, JsonFlag, console, could_not_run, notes
 from stud_cli.people import People
 from stud_cli.rehearsal import Rehearsal, fund
 from stud_cli.stack import Stack, StackError
+from stud_cli.stopping import OneStop
 from stud_client import StudError, load_endpoints
 
 AT_ONCE = 4
@@ -48,10 +49,10 @@ def rehearse(
     """
     report = Report()
     try:
-        with tempfile.TemporaryDirectory(prefix="stud-rehearse-") as directory:
+        with OneStop() as stop, tempfile.TemporaryDirectory(prefix="stud-rehearse-") as directory:
             sources = _sources(files, Path(directory))
             run = _Run(sources, seed, report)
-            asyncio.run(run.play(None if endpoints else Path(directory), quiet=json_output))
+            stop.run(run.play(None if endpoints else Path(directory), quiet=json_output))
     except (StackError, StudError) as error:
         could_not_run(str(error))
     except KeyboardInterrupt:

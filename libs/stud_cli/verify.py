@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +15,7 @@ from stud_cli.history import Step, steps
 from stud_cli.offline import NoLog, open_log
 from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_run, last_line, notes, table_of
 from stud_cli.references import References
+from stud_cli.stopping import run_with_one_stop
 from stud_cli.verdicts import Final, Verdicts, read_verdicts
 from stud_core import conservation
 from stud_core import events as ev
@@ -61,7 +61,7 @@ def verify(
     Example: stud verify --json
     """
     try:
-        found = asyncio.run(_verify(table, data, quiet=json_output))
+        found = run_with_one_stop(_verify(table, data, quiet=json_output))
     except NoLog as error:
         could_not_run(str(error))
     except (EventLogError, WireError, ValueError) as error:
