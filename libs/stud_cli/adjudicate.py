@@ -11,6 +11,7 @@ from typing import Annotated, Final
 import typer
 from rich.progress import MofNCompleteColumn, Progress
 
+from stud_cli.faults import CarefulCommand
 from stud_cli.handfile import BadLine, count_hands, read_hands
 from stud_cli.handreport import Report, show, so_far
 from stud_cli.judging import judge
@@ -79,7 +80,9 @@ def adjudicate(
 
 def main() -> None:
     """Run as ``python -m stud_cli.adjudicate``."""
-    typer.run(adjudicate)
+    app = typer.Typer(add_completion=False)
+    app.command(cls=CarefulCommand)(adjudicate)
+    app()
 
 
 if __name__ == "__main__":
