@@ -141,7 +141,9 @@ async def _read(log: EventLog) -> tuple[Audit, list[Ledger]]:
         with _readable(found, f"decks of table {table_id}"):
             async for stored in log.read_all(keys.deck_log(keys.shard_of(table_id), table_id)):
                 references.note(decode_commit(stored.body))
-    found.problems += [f"{name}: {what}" for name, _, what in await references.cut_off(log)]
+    for name, _, what in await references.cut_off(log):
+        if not any(problem.endswith(what) for problem in found.problems):
+            found.problems.append(f"{name}: {what}")
     return found, ledgers
 
 
