@@ -125,6 +125,7 @@ async def _read(log: EventLog) -> tuple[Audit, list[Ledger]]:
     for shard in range(keys.SHARDS):
         with _readable(found, f"verdicts of shard {shard}"):
             await read_verdicts(log, [shard], verdicts)
+    found.disputed = verdicts.open_disputes
     for ledger in ledgers:
         _check_ledger(found, ledger)
     references = verdicts.references
@@ -187,7 +188,6 @@ async def _check_table(
     ledger = ledgers.get(table.config.currency)
     settled = ledger.settled[table_id] if ledger is not None else {}
     final = verdicts.final.get(table_id, {})
-    found.disputed += len(verdicts.disputed.get(table_id, {}).keys() - final.keys())
     unsettled = [hand_no for hand_no in final if hand_no not in settled]
     found.unsettled += len(unsettled)
     if len(unsettled) > 1:  # the last one may be on its way
