@@ -18,7 +18,7 @@ import typer
 from rich.progress import MofNCompleteColumn, Progress
 
 from stud.dealer.v1 import dealer_service_pb2 as dealer
-from stud_cli.handfile import STDIN, BadLine, RecordedHand, count_hands, read_hands
+from stud_cli.handfile import STDIN, BadLine, RecordedHand, count_hands, read_places
 from stud_cli.handreport import Report, show, so_far
 from stud_cli.judging import Verdict, judge
 from stud_cli.keyscmd import keys_dir
@@ -110,17 +110,17 @@ class _Run:
                     for _ in range(AT_ONCE):
                         hands.create_task(self._work(people, lambda: progress.advance(bar)))
 
-    def _read(self) -> Iterator[RecordedHand | BadLine]:
+    def _read(self) -> Iterator[tuple[str, RecordedHand | BadLine]]:
         for path, name in self._sources:
-            yield from read_hands(path, name)
+            yield from read_places(path, name)
 
     async def _work(self, people: People, done: Callable[[], None]) -> None:
-        for place, line in self._lines:
+        for place, (where, line) in self._lines:
             if isinstance(line, BadLine):
                 self._report.add_line(place, line)
             else:
                 table = f"rehearse-{self._name}-{place}"
-                self._report.add(place, await rehearse_one(people, line, table, self._seed))
+                self._report.add(place, await rehearse_one(people, line, table, self._seed), where)
             done()
 
 
