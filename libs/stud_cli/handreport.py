@@ -16,6 +16,8 @@ MOST_PLACES = 5
 class Report(msgspec.Struct):
     """Counts, the verdicts that are worth telling by the hand's place in the run, and files that cannot be read.
 
+    ``noted`` are hands, matched or not, of which not everything could be checked.
+
     A line that is no hand does not match; where its id cannot be read, ``hand_id`` says where it stands.
     """
 
@@ -60,7 +62,7 @@ class Report(msgspec.Struct):
             self.stands.setdefault(told.hand_id, []).append(where)
         if not told.matched:
             self.wrong[place], self.where[place] = told, where
-        elif told.note:
+        if told.note:
             self.noted[place] = told
 
     def add_line(self, place: int, bad: BadLine) -> None:
@@ -97,7 +99,8 @@ def show(report: Report, console: Console) -> None:
         console.print(f"{len(places)} hands have the id {hand_id!r}: {told}", markup=False, soft_wrap=True)
     for bad in report.unreadable:
         console.print(str(bad), markup=False, style="red", soft_wrap=True)
-    console.print(f"{report.matched} of {report.hands} hands match", style="bold")
+    partly = f", {len(report.noted)} were checked only in part" if report.noted else ""
+    console.print(f"{report.matched} of {report.hands} hands match{partly}", style="bold")
 
 
 def so_far(report: Report) -> str:
