@@ -11,7 +11,8 @@ from typing import Annotated, Final
 import typer
 from rich.progress import MofNCompleteColumn, Progress
 
-from stud_cli.handfile import BadLine, count_hands, read_hands
+from stud_cli.faults import CarefulCommand
+from stud_cli.handfile import BadLine, count_hands, read_places
 from stud_cli.handreport import Report, show, so_far
 from stud_cli.judging import judge
 from stud_cli.output import INTERRUPTED, console, notes
@@ -26,12 +27,12 @@ def judge_files(files: Iterable[Path], seed: int, report: Report) -> Iterator[No
     """
     place = 0
     for file in files:
-        for line in read_hands(file):
+        for where, line in read_places(file):
             place += 1
             if isinstance(line, BadLine):
                 report.add_line(place, line)
             else:
-                report.add(place, judge(line, Random(f"{seed}:{line.id}")))  # noqa: S311 cards of a record
+                report.add(place, judge(line, Random(f"{seed}:{line.id}")), where)  # noqa: S311 cards of a record
             yield
 
 
@@ -79,7 +80,9 @@ def adjudicate(
 
 def main() -> None:
     """Run as ``python -m stud_cli.adjudicate``."""
-    typer.run(adjudicate)
+    app = typer.Typer(add_completion=False)
+    app.command(cls=CarefulCommand)(adjudicate)
+    app()
 
 
 if __name__ == "__main__":

@@ -12,13 +12,14 @@ import typer
 from rich.markup import escape
 
 from stud_cli.drawing import money
+from stud_cli.escrows import TableBook, escrow_problems, settlement_problems
 from stud_cli.history import steps
 from stud_cli.ledgers import Ledger, read_ledger
 from stud_cli.offline import NoLog, open_log
 from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_run, last_line, notes, table_of
+from stud_cli.stopping import run_with_one_stop
 from stud_cli.verdicts import Verdicts, read_verdicts
 from stud_core import conservation
-from stud_core import events as ev
 from stud_core.ledger.names import CASHIER, RAKE, escrow, parse_escrow
 from stud_core.ruleset import TableConfig
 from stud_core.state import Sit, Table
@@ -55,7 +56,7 @@ def audit(data: DataDir = None, json_output: JsonFlag = False) -> None:
     Example: stud audit --json
     """
     try:
-        found, ledgers = asyncio.run(_audit(data))
+        found, ledgers = run_with_one_stop(_audit(data))
     except NoLog as error:
         could_not_run(str(error))
     except (EventLogError, WireError) as error:
@@ -124,6 +125,7 @@ async def _read(log: EventLog) -> tuple[Audit, list[Ledger]]:
     for shard in range(keys.SHARDS):
         with _readable(found, f"verdicts of shard {shard}"):
             await read_verdicts(log, [shard], verdicts)
+    found.disputed = verdicts.open_disputes
     for ledger in ledgers:
         _check_ledger(found, ledger)
     references = verdicts.references
@@ -140,7 +142,9 @@ async def _read(log: EventLog) -> tuple[Audit, list[Ledger]]:
         with _readable(found, f"decks of table {table_id}"):
             async for stored in log.read_all(keys.deck_log(keys.shard_of(table_id), table_id)):
                 references.note(decode_commit(stored.body))
-    found.problems += [f"{name}: {what}" for name, _, what in await references.cut_off(log)]
+    for name, _, what in await references.cut_off(log):
+        if not any(problem.endswith(what) for problem in found.problems):
+            found.problems.append(f"{name}: {what}")
     return found, ledgers
 
 
@@ -167,19 +171,16 @@ async def _check_table(
     found: Audit, log: EventLog, table_id: str, ledgers: dict[str, Ledger], verdicts: Verdicts
 ) -> None:
     table = Table()
-    asked: dict[tuple[int, int], tuple[str, int]] = {}
+    book = TableBook()
     async for step in steps(log, table_id):
         table = step.table
         verdicts.references.note(step.commit)
         for event in step.commit.events:
-            if isinstance(event, ev.BuyInRequested):
-                asked[event.sitting_no, 0] = event.account, event.amount
-            elif isinstance(event, ev.TopUpRequested):
-                asked[event.sitting_no, event.top_up_no] = event.account, event.amount
+            book.note(event, table)
     if table.config is None:
         return
     for any_ledger in ledgers.values():
-        _check_funds(found, table.config, any_ledger, asked)
+        _check_funds(found, table.config, any_ledger, book.asked)
     problem = conservation.check(table)
     if problem:
         found.problems.append(f"table {table_id}: {problem}")
@@ -187,17 +188,11 @@ async def _check_table(
     ledger = ledgers.get(table.config.currency)
     settled = ledger.settled[table_id] if ledger is not None else {}
     final = verdicts.final.get(table_id, {})
-    found.disputed += len(verdicts.disputed.get(table_id, {}).keys() - final.keys())
     unsettled = [hand_no for hand_no in final if hand_no not in settled]
     found.unsettled += len(unsettled)
     if len(unsettled) > 1:  # the last one may be on its way
         found.problems.append(f"table {table_id}: hands from {min(unsettled)} on are not settled")
-    for hand_no, entry in settled.items():
-        verdict = final.get(hand_no)
-        if verdict is None:
-            found.problems.append(f"table {table_id} hand {hand_no}: settled without a verdict")
-        elif set(entry.postings) != set(verdict.postings) or entry.rake != verdict.rake:
-            found.problems.append(f"table {table_id} hand {hand_no}: settled with other figures than the verdict's")
+    found.problems += [f"table {table_id} {what}" for what in settlement_problems(book, table, settled, final)]
     found.problems += [
         f"table {table_id} hand {hand_no}: has a verdict, but the table's log does not hold it"
         for hand_no in final
@@ -205,8 +200,7 @@ async def _check_table(
     ]
     if ledger is not None:
         _check_cash_outs(found, table, ledger)
-    if ledger is not None and table.hand is None and table.ended_hand == table.verified_hand and not unsettled:
-        _check_escrows(found, table, ledger)
+        found.problems += [f"table {table_id} {what}" for what in escrow_problems(book, table, ledger)]
 
 
 def _check_funds(
@@ -236,23 +230,3 @@ def _check_cash_outs(found: Audit, table: Table, ledger: Ledger) -> None:
         if sitting.status is Sit.CASHING_OUT and held:
             what = f"asked for its chips, {money(held)} are still in escrow"
             found.problems.append(f"table {table.rules.table_id} sitting {sitting.sitting_no}: {what}")
-
-
-def _check_escrows(found: Audit, table: Table, ledger: Ledger) -> None:
-    """Between hands, with everything settled, each open sitting's escrow is its stack and what is pending."""
-    table_id = table.config.table_id if table.config else ""
-    for sitting in table.sittings.values():
-        held = ledger.balances.get(escrow(table_id, sitting.sitting_no), 0)
-        if sitting.status not in {Sit.SEATED, Sit.LEAVING} or sitting.top_up_open:
-            continue
-        if held != sitting.stack + sitting.pending:
-            found.problems.append(
-                f"table {table_id} sitting {sitting.sitting_no}: "
-                f"{money(sitting.stack + sitting.pending)} at the table, {money(held)} in escrow"
-            )
-    for name, amount in ledger.balances.items():
-        of, sitting_no = parse_escrow(name) or ("", 0)
-        if amount and of == table_id and sitting_no not in table.sittings:
-            found.problems.append(
-                f"table {table_id} sitting {sitting_no}: has left, {money(amount)} are still in escrow"
-            )

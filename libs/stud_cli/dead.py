@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +11,7 @@ import typer
 
 from stud_cli.offline import NoLog, open_log
 from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_run, last_line, table_of
+from stud_cli.stopping import run_with_one_stop
 from stud_eventlog import keys
 from stud_eventlog.errors import EventLogError
 from stud_eventlog.log import EventLog
@@ -150,7 +150,7 @@ def _run(data: Path | None, work: Callable[[EventLog], Awaitable[T]]) -> T:
             return await work(found.log)
 
     try:
-        return asyncio.run(opened())
+        return run_with_one_stop(opened())
     except NoLog as error:
         could_not_run(str(error))
     except (EventLogError, ValueError) as error:

@@ -10,7 +10,7 @@ from stud_core.clear_deck import ClearDeck, UnknownShuffle
 from stud_eventlog import keys
 from stud_eventlog.log import EventLog
 from stud_service.keyring import Key
-from stud_service.sealing import SealError, open_order, open_seed
+from stud_service.sealing import SealError, WrongKey, open_order, open_seed
 from stud_wire.commits import decode_commit
 
 if TYPE_CHECKING:
@@ -36,7 +36,16 @@ async def check_deck(
             elif isinstance(event, de.DeckCardsDealt):
                 deals.setdefault(event.hand_no, []).append(event)
             elif isinstance(event, de.DeckClosed) and key is not None and event.hand_no in committed.keys() - decided:
-                for what in _prove(table_id, event, committed[event.hand_no], sealed, deals, key):
+                try:
+                    deck = _opened(table_id, event, committed[event.hand_no], key)
+                except (SealError, UnknownShuffle) as error:
+                    whats = [f"cannot be opened ({type(error).__name__})"]
+                    found.decks_of_another_key += isinstance(error, WrongKey)
+                else:
+                    whats = _prove(deck, committed[event.hand_no], sealed, deals)
+                    found.decks_opened += 1
+                found.decks_closed += 1
+                for what in whats:
                     found.add(table_id, stored.version, f"deck of hand {event.hand_no}: {what}")
     for hand in hands.values():
         if hand.resolved_at:
@@ -65,23 +74,22 @@ def _positions(deal: de.DeckCardsDealt) -> list[int]:
     return [*deal.positions, *(card.pos for card in deal.down)]
 
 
+def _opened(table_id: str, closed: de.DeckClosed, committed: de.DeckCommitted, key: Key) -> ClearDeck:
+    """Open a closed hand's deck. Raises SealError, UnknownShuffle."""
+    place = (table_id, closed.hand_no, committed.commitment)
+    seed = open_seed(key, closed.seed, *place)
+    order = open_order(key, closed.stacked_order, *place) if closed.stacked_order else None
+    return ClearDeck(table_id, closed.hand_no, seed, order, committed.shuffle_version)
+
+
 def _prove(
-    table_id: str,
-    closed: de.DeckClosed,
+    deck: ClearDeck,
     committed: de.DeckCommitted,
     sealed: dict[int, bytes],
     deals: dict[int, list[de.DeckCardsDealt]],
-    key: Key,
 ) -> list[str]:
-    """Open a closed hand's deck and hold commitment, Merkle root and every open card against it."""
-    hand_no = closed.hand_no
-    place = (table_id, hand_no, committed.commitment)
-    try:
-        seed = open_seed(key, closed.seed, *place)
-        order = open_order(key, closed.stacked_order, *place) if closed.stacked_order else None
-        deck = ClearDeck(table_id, hand_no, seed, order, committed.shuffle_version)
-    except (SealError, UnknownShuffle) as error:
-        return [f"cannot be opened ({type(error).__name__})"]
+    """Hold commitment, Merkle root and every open card against a closed hand's deck."""
+    hand_no = committed.hand_no
     problems = []
     if deck.commitment != committed.commitment:
         problems.append("the seed is not the committed one")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
-from rich.console import Group
+from rich.console import Console, Group
 from rich.live import Live
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -23,6 +23,7 @@ from stud_cli.ledgers import Ledger
 from stud_cli.output import FINE, FOUND, JsonFlag, command, console, could_not_run, last_line, notes, table_of
 from stud_cli.people import People
 from stud_cli.stack import Stack, StackError
+from stud_cli.stopping import run_with_one_stop
 from stud_cli.verdicts import read_verdicts
 from stud_client import StudError
 from stud_eventlog.errors import EventLogError
@@ -53,7 +54,7 @@ def demo(
     directory = _new_directory(data)
     plans = [TablePlan(name, hands, players, seed) for name in ([ruleset] if ruleset else RULESETS)]
     try:
-        code = asyncio.run(_demo(directory, plans, json_output))
+        code = run_with_one_stop(_demo(directory, plans, json_output))
     except (StackError, StudError, EventLogError) as error:
         could_not_run(str(error))
     except KeyboardInterrupt:
@@ -102,7 +103,8 @@ async def _demo(directory: Path, plans: list[TablePlan], quiet: bool) -> int:
             await people.close()
     verified = sum(len(verdicts.final.get(table.table_id, {})) for table in tables)
     if not quiet:
-        _show_end(tables, found, ledgers, directory)
+        _show_end(tables, found, ledgers)
+    _show_what_is_kept(tables, directory, notes if quiet else console)
     expected = sum(plan.hands for plan in plans)
     hands = sum(table.hands_played for table in tables)
     if quiet:
@@ -170,7 +172,7 @@ def _that_fit(views: list[T], now_s: float) -> list[T]:
     return views[first : first + at_once]
 
 
-def _show_end(tables: list[DemoTable], found: Audit, ledgers: list[Ledger], directory: Path) -> None:
+def _show_end(tables: list[DemoTable], found: Audit, ledgers: list[Ledger]) -> None:
     for table in tables:
         rows = [
             (name, money(line.deposited), money(line.delta), money(line.balance), "yes" if line.agrees else "NO")
@@ -179,9 +181,13 @@ def _show_end(tables: list[DemoTable], found: Audit, ledgers: list[Ledger], dire
         columns = ("player", "deposited", "won or lost", "balance", "agrees")
         console.print(table_of(table.table_id, columns, rows, right=columns[1:4]))
     show(found, ledgers)
+
+
+def _show_what_is_kept(tables: list[DemoTable], directory: Path, out: Console) -> None:
     for table in tables:
-        console.print(
+        out.print(
             f"replay it: {command()} replay {table.table_id} --data {directory} --at {table.last_version}",
+            markup=False,
             soft_wrap=True,
         )
-    console.print(f"check it:  {command()} verify --data {directory}", soft_wrap=True)
+    out.print(f"check it:  {command()} verify --data {directory}", markup=False, soft_wrap=True)

@@ -52,7 +52,7 @@ def _status(seat: pb.SeatView, view: pb.TableView) -> str:
         return "reserved"
     words = []
     if view.HasField("turn") and view.turn.seat == seat.seat:
-        words.append(f"to act ({money(view.turn.to_call)} to call)")
+        words.append(_turn(seat, view))
     if seat.ante_prompted:
         words.append("ante?")
     if seat.show_prompted:
@@ -66,6 +66,14 @@ def _status(seat: pb.SeatView, view: pb.TableView) -> str:
     if seat.dealt_in and not seat.live:
         words.append("folded")
     return ", ".join(words)
+
+
+def _turn(seat: pb.SeatView, view: pb.TableView) -> str:
+    """What whoever is on turn may do; before the bring-in there is nothing to call."""
+    if view.street != 3 or any(other.bet for other in view.seats):
+        return f"to act ({money(view.turn.to_call)} to call)"
+    post = min(view.config.bring_in, seat.stack)
+    return f"to post the bring-in ({money(post)})" + (" or complete" if seat.stack > post else "")
 
 
 def draw(view: pb.TableView, version: int, down: dict[int, Sequence[int]] | None = None) -> RenderableType:

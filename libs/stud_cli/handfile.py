@@ -19,6 +19,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from stud_cli.handlines import whole_values
 from stud_core.amounts import MAX_AMOUNT
 from stud_core.cards import parse_card
 
@@ -176,7 +177,12 @@ def verb_of(action: Action) -> str:
 
 
 def read_hands(path: Path, name: str = "") -> Iterator[RecordedHand | BadLine]:
-    """Yield the hands of a file in order; what is none comes as :class:`BadLine`. One line is held at a time.
+    """Yield the hands of a file in order; what is none comes as :class:`BadLine`. One line is held at a time."""
+    return (hand for _, hand in read_places(path, name))
+
+
+def read_places(path: Path, name: str = "") -> Iterator[tuple[str, RecordedHand | BadLine]]:
+    """The same, each with where it stands.
 
     ``-`` is standard input; ``name`` is what to call the file, if not by its path.
     """
@@ -184,16 +190,21 @@ def read_hands(path: Path, name: str = "") -> Iterator[RecordedHand | BadLine]:
     empty = True
     try:
         with nullcontext(sys.stdin.buffer) if path == STDIN else path.open("rb") as lines:
-            for number, line in enumerate(lines, 1):
-                text = line.removeprefix(BOM_UTF8) if number == 1 else line
-                if text.strip():
-                    empty = False
-                    yield _read_line(text, name, number)
+            for number, text in whole_values(_not_blank(lines)):
+                empty = False
+                yield f"{name}:{number}", _read_line(text, name, number)
     except OSError as error:
-        yield BadLine(name, 0, f"{name}: cannot be read ({error.strerror}): wanted a file with one hand a line")
+        yield name, BadLine(name, 0, f"{name}: cannot be read ({error.strerror}): wanted a file with one hand a line")
     else:
         if empty:
-            yield BadLine(name, 0, f"no hands in {name}")
+            yield name, BadLine(name, 0, f"no hands in {name}")
+
+
+def _not_blank(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    for number, line in enumerate(lines, 1):
+        text = line.removeprefix(BOM_UTF8) if number == 1 else line
+        if text.strip():
+            yield number, text
 
 
 def count_hands(paths: Iterable[Path]) -> int | None:
@@ -211,6 +222,10 @@ def count_hands(paths: Iterable[Path]) -> int | None:
 
 
 def _read_line(line: bytes, file: str, number: int) -> RecordedHand | BadLine:
+    lines = line.strip().count(b"\n") + 1
+    if lines > 1:
+        what = f"one JSON value over {lines} lines: wanted one hand a line, as `jq -c` writes it"
+        return BadLine(file, number, what, _id_of(line))
     try:
         return parse_hand(line)
     except BadHandError as error:
@@ -227,10 +242,15 @@ def parse_hand(line: bytes | str) -> RecordedHand:
         raise BadHandError(f"not JSON ({error}): wanted one hand as one JSON object", _id_of(line)) from None
     except RecursionError:
         raise BadHandError("nested too deeply: wanted one hand as one JSON object", _id_of(line)) from None
-    problems = list(_problems(hand))
+    problems = said_once(_problems(hand))
     if problems:
-        raise BadHandError("; ".join(problems), hand.id)
+        raise BadHandError(problems, hand.id)
     return hand
+
+
+def said_once(texts: Iterable[str]) -> str:
+    """Join what is wrong, the same thing once however often it is found; empty where nothing is."""
+    return "; ".join(dict.fromkeys(texts))
 
 
 def _id_of(line: bytes | str) -> str:

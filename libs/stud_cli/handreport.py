@@ -10,9 +10,13 @@ from rich.text import Text
 from stud_cli.handfile import BadLine
 from stud_cli.judging import Verdict
 
+MOST_PLACES = 5
+
 
 class Report(msgspec.Struct):
     """Counts, the verdicts that are worth telling by the hand's place in the run, and files that cannot be read.
+
+    ``noted`` are hands, matched or not, of which not everything could be checked.
 
     A line that is no hand does not match; where its id cannot be read, ``hand_id`` says where it stands.
     """
@@ -22,11 +26,25 @@ class Report(msgspec.Struct):
     wrong: dict[int, Verdict] = msgspec.field(default_factory=dict)
     noted: dict[int, Verdict] = msgspec.field(default_factory=dict)
     unreadable: list[BadLine] = msgspec.field(default_factory=list)
+    stands: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    """Where each id stands: one that is there twice names no hand."""
+    where: dict[int, str] = msgspec.field(default_factory=dict)
 
     @property
     def mismatched(self) -> list[Verdict]:
-        """In the order of the files, whoever finished first."""
-        return [self.wrong[place] for place in sorted(self.wrong)]
+        """In the order of the files, whoever finished first; where the id does not tell which hand, ``why`` does."""
+        return [self._told(place) for place in sorted(self.wrong)]
+
+    @property
+    def doubled(self) -> dict[str, list[str]]:
+        """Ids that several hands have, and where these stand."""
+        return {hand_id: places for hand_id, places in self.stands.items() if len(places) > 1}
+
+    def _told(self, place: int) -> Verdict:
+        verdict, where = self.wrong[place], self.where.get(place, "")
+        if len(self.stands.get(verdict.hand_id, ())) < 2 or verdict.why.endswith(f"({where})"):
+            return verdict
+        return msgspec.structs.replace(verdict, why=f"{verdict.why} ({where})")
 
     @property
     def exit_code(self) -> int:
@@ -35,21 +53,23 @@ class Report(msgspec.Struct):
             return 2
         return 1 if self.wrong else 0
 
-    def add(self, place: int, verdict: Verdict) -> None:
-        """Count a verdict; its script is let go."""
+    def add(self, place: int, verdict: Verdict, where: str = "") -> None:
+        """Count a verdict on what stands ``where``; its script is let go."""
         told = msgspec.structs.replace(verdict, script=None)
         self.hands += 1
         self.matched += told.matched
+        if where:
+            self.stands.setdefault(told.hand_id, []).append(where)
         if not told.matched:
-            self.wrong[place] = told
-        elif told.note:
+            self.wrong[place], self.where[place] = told, where
+        if told.note:
             self.noted[place] = told
 
     def add_line(self, place: int, bad: BadLine) -> None:
         """Note what stands where a hand should."""
         if bad.line:
             where = f"{bad.file}:{bad.line}"
-            self.add(place, Verdict(bad.hand_id or where, f"malformed: {bad.why} ({where})"))
+            self.add(place, Verdict(bad.hand_id or where, f"malformed: {bad.why} ({where})"), where)
         else:
             self.unreadable.append(bad)
 
@@ -74,9 +94,13 @@ def show(report: Report, console: Console) -> None:
         console.print(table)
     for place in sorted(report.noted):
         console.print(f"{report.noted[place].hand_id}: {report.noted[place].note}", markup=False, soft_wrap=True)
+    for hand_id, places in report.doubled.items():
+        told = ", ".join(places[:MOST_PLACES]) + (", …" if len(places) > MOST_PLACES else "")
+        console.print(f"{len(places)} hands have the id {hand_id!r}: {told}", markup=False, soft_wrap=True)
     for bad in report.unreadable:
         console.print(str(bad), markup=False, style="red", soft_wrap=True)
-    console.print(f"{report.matched} of {report.hands} hands match", style="bold")
+    partly = f", {len(report.noted)} were checked only in part" if report.noted else ""
+    console.print(f"{report.matched} of {report.hands} hands match{partly}", style="bold")
 
 
 def so_far(report: Report) -> str:

@@ -16,7 +16,7 @@ import msgspec
 from stud_cli.core_play import CorePlay
 from stud_cli.handcourse import ContradictionError, course_of
 from stud_cli.handfaults import contradictions
-from stud_cli.handfile import RecordedHand
+from stud_cli.handfile import RecordedHand, said_once
 from stud_cli.handpots import arithmetic, unpaid
 from stud_cli.handscript import Script, table_config
 from stud_cli.hidden_cards import Cards, boards_hidden, deck_of, draw
@@ -60,7 +60,7 @@ def _judge(hand: RecordedHand, rng: Random) -> Verdict:
     try:
         course = course_of(hand)
     except ContradictionError as error:
-        return Verdict(hand.id, "; ".join([*error.args, *contradictions(hand)]))
+        return Verdict(hand.id, said_once([*error.args, *contradictions(hand)]))
     stated = contradictions(hand)
     # Where the record itself does not add up no cards can help, and one play will say what is wrong.
     hopeless = bool(stated or arithmetic(course, table_config(hand)))
@@ -93,7 +93,7 @@ def _judge_script(script: Script, cards: Cards, stated: list[str], rng: Random) 
         why = [*stated, *cards.wrong_actors, *faults]
         if not stated and not faults:
             why += _illegal_amounts(script, rng)
-        return Verdict(course.hand_id, "; ".join(why), note)
+        return Verdict(course.hand_id, said_once(why), note)
     note = ""
     if cards.doubt:
         note = f"{cards.doubt}: awards were checked as sums only"
@@ -103,7 +103,7 @@ def _judge_script(script: Script, cards: Cards, stated: list[str], rng: Random) 
         why = [*play.play(awards=cards.fits_awards and not stated), *stated]
         played = msgspec.structs.replace(script, moves=(*play.moves, *script.moves[len(play.moves) :]))
         # A record that no cards can bring about is not for playing.
-        verdict = Verdict(course.hand_id, "; ".join(why or faults), note, None if cards.contradicted else played)
+        verdict = Verdict(course.hand_id, said_once(why or faults), note, None if cards.contradicted else played)
         if verdict.matched:
             return verdict
         found.append(verdict)

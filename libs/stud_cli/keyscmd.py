@@ -18,6 +18,8 @@ from stud_service.keyring import ensure_dev_keys
 from stud_service.refusals import Refused
 from stud_service.tokens import ROLES, Verifier, load_private_key, load_public_key, mint
 
+MAX_TTL_S = 365 * 86_400
+
 
 def keys_dir() -> Path:
     """Return the keys of the running system, else those of the environment. Raises ValueError when nobody can tell."""
@@ -47,6 +49,8 @@ def token(
         could_not_run(f"unknown role {', '.join(unknown)}: want {', '.join(sorted(ROLES))}")
     if not subject.strip():
         could_not_run("the token would speak for nobody: want an account or operator, e.g. alice")
+    if ttl_s > MAX_TTL_S:
+        could_not_run(f"a token is no key for ever: want --ttl 1 to {MAX_TTL_S} (a year in seconds)")
     made = _made(subject, sorted(set(roles)), ttl_s)
     if json_output:
         last_line({"sub": subject, "roles": roles, "token": made})
@@ -61,11 +65,20 @@ def _made(subject: str, roles: list[str], ttl_s: int) -> str:
         _ensure_keys(directory)
         made = mint(subject, roles, ttl_s, load_private_key(directory))
         Verifier(load_public_key(directory)).caller_of(made)
+        if "player" in roles:
+            _check_account(subject)
     except ValueError as error:
         could_not_run(str(error))
     except Refused as why:
         could_not_run(f"no service would take such a token: {why.text}")
     return made
+
+
+def _check_account(name: str) -> None:
+    """Ask the wallet's own check, so that both always agree. Raises Refused."""
+    from wallet_service.servicer import _account
+
+    _account(name)
 
 
 def _ensure_keys(directory: Path) -> None:

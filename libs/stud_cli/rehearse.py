@@ -18,7 +18,7 @@ import typer
 from rich.progress import MofNCompleteColumn, Progress
 
 from stud.dealer.v1 import dealer_service_pb2 as dealer
-from stud_cli.handfile import STDIN, BadLine, RecordedHand, count_hands, read_hands
+from stud_cli.handfile import STDIN, BadLine, RecordedHand, count_hands, read_places
 from stud_cli.handreport import Report, show, so_far
 from stud_cli.judging import Verdict, judge
 from stud_cli.keyscmd import keys_dir
@@ -26,6 +26,7 @@ from stud_cli.output import INTERRUPTED, JsonFlag, console, could_not_run, notes
 from stud_cli.people import People
 from stud_cli.rehearsal import Rehearsal, fund
 from stud_cli.stack import Stack, StackError
+from stud_cli.stopping import OneStop
 from stud_client import StudError, load_endpoints
 
 AT_ONCE = 4
@@ -48,10 +49,10 @@ def rehearse(
     """
     report = Report()
     try:
-        with tempfile.TemporaryDirectory(prefix="stud-rehearse-") as directory:
+        with OneStop() as stop, tempfile.TemporaryDirectory(prefix="stud-rehearse-") as directory:
             sources = _sources(files, Path(directory))
             run = _Run(sources, seed, report)
-            asyncio.run(run.play(None if endpoints else Path(directory), quiet=json_output))
+            stop.run(run.play(None if endpoints else Path(directory), quiet=json_output))
     except (StackError, StudError) as error:
         could_not_run(str(error))
     except KeyboardInterrupt:
@@ -109,17 +110,17 @@ class _Run:
                     for _ in range(AT_ONCE):
                         hands.create_task(self._work(people, lambda: progress.advance(bar)))
 
-    def _read(self) -> Iterator[RecordedHand | BadLine]:
+    def _read(self) -> Iterator[tuple[str, RecordedHand | BadLine]]:
         for path, name in self._sources:
-            yield from read_hands(path, name)
+            yield from read_places(path, name)
 
     async def _work(self, people: People, done: Callable[[], None]) -> None:
-        for place, line in self._lines:
+        for place, (where, line) in self._lines:
             if isinstance(line, BadLine):
                 self._report.add_line(place, line)
             else:
                 table = f"rehearse-{self._name}-{place}"
-                self._report.add(place, await rehearse_one(people, line, table, self._seed))
+                self._report.add(place, await rehearse_one(people, line, table, self._seed), where)
             done()
 
 

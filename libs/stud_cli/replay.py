@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +14,7 @@ from stud_cli.drawing import draw
 from stud_cli.history import Step, steps
 from stud_cli.offline import NoLog, open_log
 from stud_cli.output import DataDir, JsonFlag, console, could_not_run, last_line
+from stud_cli.stopping import run_with_one_stop
 from stud_eventlog.errors import EventLogError
 from stud_wire.codec import WireError
 from table_service import views
@@ -32,7 +32,7 @@ def replay(
     Example: stud replay demo-playnow --at 120
     """
     try:
-        asyncio.run(_replay(table, at, events, data, json_output))
+        run_with_one_stop(_replay(table, at, events, data, json_output))
     except NoLog as error:
         could_not_run(str(error))
     except (EventLogError, WireError, ValueError) as error:

@@ -57,7 +57,22 @@ def _of_preset(
     problems = validate_config(config)
     if problems:
         could_not_run("; ".join([str(problem) for problem in problems]))
+    _check_served(currency)
     return config
+
+
+def _check_served(currency: str) -> None:
+    """Rules of a table that no service would open are nobody's rules."""
+    from stud_service.settings import SettingsError, load_settings
+
+    try:
+        served = load_settings("table").currencies
+    except SettingsError as error:
+        could_not_run(str(error))
+    if currency not in served:
+        could_not_run(
+            f"no table plays for {currency}: want {', '.join(served)} (STUD_CURRENCIES says which are served)"
+        )
 
 
 def _of_table(table: str) -> TableConfig:

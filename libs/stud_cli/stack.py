@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from stud_cli.stopping import to_its_end
 from stud_eventlog.errors import EventLogError
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_service.embedded import AOF_DIR, EmbeddedServer, EmbeddedServerError, TornFileError, holds_log
@@ -246,7 +247,10 @@ class Stack:
             await asyncio.sleep(0.5)
 
     async def stop(self) -> None:
-        """Stop services in reverse order, then the server."""
+        """Stop services in reverse order, then the server; who is cancelled meanwhile hears of it afterwards."""
+        await to_its_end(self._stop())
+
+    async def _stop(self) -> None:
         self._stopping = True
         for name in reversed(SERVICES):
             process = self.processes.pop(name, None)

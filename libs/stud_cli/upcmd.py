@@ -1,9 +1,7 @@
-"""``stud up``: everything on this machine, until Ctrl-C."""
+"""``stud up``: everything on this machine, until Ctrl-C, SIGTERM or SIGHUP."""
 
 from __future__ import annotations
 
-import asyncio
-import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +10,7 @@ import typer
 from stud_cli.offline import RUNNING
 from stud_cli.output import JsonFlag, console, could_not_run, last_line, notes
 from stud_cli.stack import FIRST_PORT, Stack, StackError, orphans, read_running, write_running
+from stud_cli.stopping import run_with_one_stop
 
 
 def up(
@@ -58,18 +57,16 @@ def up(
         report=lambda text: out.print(text, markup=False, soft_wrap=True),
     )
     try:
-        asyncio.run(_up(stack, json_output))
+        run_with_one_stop(_up(stack, json_output))
     except StackError as error:
         could_not_run(str(error))
+    except KeyboardInterrupt:
+        return  # that is how it ends
 
 
 async def _up(stack: Stack, json_output: bool) -> None:
     paths = {RUNNING, stack.data_dir / RUNNING.name}
     written: list[Path] = []
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
     try:
         await stack.start()
         for path in paths:
@@ -78,10 +75,7 @@ async def _up(stack: Stack, json_output: bool) -> None:
         stack.report(f"ready    {RUNNING} names the endpoints; Ctrl-C stops")
         if json_output:
             last_line({"ready": True, "endpoints": stack.endpoints, "redis_url": stack.redis_url})
-        watcher = asyncio.create_task(stack.watch())
-        await stop.wait()
-        watcher.cancel()
-        await asyncio.gather(watcher, return_exceptions=True)
+        await stack.watch()
     finally:
         try:
             if stack.server.running:

@@ -25,6 +25,11 @@ class Verdicts(msgspec.Struct):
     doubled: list[tuple[str, int]] = msgspec.field(default_factory=list)
     references: References = msgspec.field(default_factory=References)
 
+    @property
+    def open_disputes(self) -> int:
+        """How many hands are disputed and not resolved, whatever their tables' logs say."""
+        return sum(len(hands.keys() - self.final.get(table, {}).keys()) for table, hands in self.disputed.items())
+
 
 async def read_verdicts(
     log: EventLog, shards: Iterable[int] = range(keys.SHARDS), into: Verdicts | None = None

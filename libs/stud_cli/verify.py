@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
+from rich.markup import escape
 from rich.progress import Progress
 
 from stud_cli.deck_proofs import check_deck
@@ -16,6 +16,7 @@ from stud_cli.history import Step, steps
 from stud_cli.offline import NoLog, open_log
 from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_run, last_line, notes, table_of
 from stud_cli.references import References
+from stud_cli.stopping import run_with_one_stop
 from stud_cli.verdicts import Final, Verdicts, read_verdicts
 from stud_core import conservation
 from stud_core import events as ev
@@ -23,7 +24,8 @@ from stud_core import verdict_events as ve
 from stud_eventlog import keys
 from stud_eventlog.errors import ChainBroken, EventLogError
 from stud_eventlog.log import EventLog
-from stud_service.keyring import Key, KeyRing, KeyringError
+from stud_service.keyring import Key, KeyRing, KeyringError, MissingKey
+from stud_service.sealing import WrongKey
 from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit
 
@@ -41,12 +43,23 @@ class Verification(msgspec.Struct):
 
     tables: int = 0
     hands: int = 0
+    decks_closed: int = 0
+    """Those of hands that are over, where there is a key to open them with."""
+    decks_opened: int = 0
+    decks_of_another_key: int = 0
     problems: list[Problem] = msgspec.field(default_factory=list)
     references: References = msgspec.field(default_factory=References)
 
     def add(self, table: str, version: int, what: str) -> None:
-        """Note a problem."""
-        self.problems.append(Problem(table, version, what))
+        """Note a problem, once."""
+        problem = Problem(table, version, what)
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+    @property
+    def has_another_key(self) -> bool:
+        """Whether no deck at all was sealed under the key at hand: then it is no key of this log."""
+        return 0 < self.decks_closed == self.decks_of_another_key
 
 
 def verify(
@@ -61,14 +74,22 @@ def verify(
     Example: stud verify --json
     """
     try:
-        found = asyncio.run(_verify(table, data, quiet=json_output))
+        found = run_with_one_stop(_verify(table, data, quiet=json_output))
     except NoLog as error:
         could_not_run(str(error))
     except (EventLogError, WireError, ValueError) as error:
         could_not_run(f"the log cannot be verified: {error}")
     if json_output:
         problems = [{"table": p.table, "version": p.version, "what": p.what} for p in found.problems]
-        last_line({"tables": found.tables, "hands": found.hands, "ok": not problems, "problems": problems})
+        last_line(
+            {
+                "tables": found.tables,
+                "hands": found.hands,
+                "ok": not problems,
+                "problems": problems,
+                "decks_opened": found.decks_opened,
+            }
+        )
     else:
         if found.problems:
             rows = [(p.table, p.version, p.what) for p in found.problems]
@@ -83,10 +104,15 @@ async def _verify(only: str, data: Path | None, *, quiet: bool) -> Verification:
         key = _referee_key(opened.keys_dir)
         if key is None:
             notes.print("[yellow]note[/yellow] no referee key at hand: decks are compared, not opened")
-        with Progress(console=notes, disable=quiet, transient=True) as progress:
+        with Progress(console=notes, disable=quiet or not notes.is_terminal, transient=True) as progress:
             found = await verify_log(opened.log, only, key, lambda ids: progress.track(ids, description="tables"))
         if only and not found.tables and not found.problems:
             could_not_run(f"there is no table {only!r} in this log")
+        if found.has_another_key:
+            what = f"the referee's key in {opened.keys_dir} is not this log's: none of {found.decks_closed} decks opens"
+            if not found.problems:
+                could_not_run(what)
+            notes.print(f"[yellow]note[/yellow] {escape(what)}", soft_wrap=True)
         return found
 
 
@@ -102,9 +128,12 @@ async def verify_log(
     if not only:
         for currency in await log.scan_streams("ledger"):
             await _verify_chain(log, keys.ledger_log(currency), f"ledger {currency}", found)
+    if found.has_another_key:
+        found.problems = [problem for problem in found.problems if not problem.what.endswith(f"({WrongKey.__name__})")]
     found.references.merge(verdicts.references)
-    for problem in await found.references.cut_off(log):
-        found.add(*problem)
+    for name, version, what in await found.references.cut_off(log):
+        if not any((p.table, p.version) == (name, version) and p.what.endswith(what) for p in found.problems):
+            found.add(name, version, what)
     return found
 
 
@@ -129,8 +158,10 @@ def _referee_key(keys_dir: Path | None) -> Key | None:
         return None
     try:
         return KeyRing.load(keys_dir, "referee").key("referee")
-    except KeyringError:
+    except MissingKey:
         return None
+    except KeyringError as error:
+        could_not_run(str(error))
 
 
 async def _verify_chain(log: EventLog, stream: str, name: str, found: Verification) -> None:

@@ -39,6 +39,10 @@ class KeyringError(ValueError):
     """A key is missing or no key; the message says what to do and holds no material. A service then does not start."""
 
 
+class MissingKey(KeyringError):
+    """There is no such file."""
+
+
 class Key(Secret):
     """A 256-bit key. ``key_id`` names it without telling anything about it."""
 
@@ -72,15 +76,22 @@ class KeyRing:
 
     @classmethod
     def load(cls, keys_dir: Path, *names: str) -> KeyRing:
-        """Read the keys with these names. Raises KeyringError naming every file that is missing."""
+        """Read the keys with these names. Raises MissingKey naming every file that is missing, KeyringError for one
+        that holds no key.
+        """
         paths = {name: _home(keys_dir, FOLDERS[name], f"{name}.key") for name in names}
         missing = [str(path) for path in paths.values() if not path.is_file()]
         if missing:
-            raise KeyringError(
+            raise MissingKey(
                 f"missing {', '.join(missing)}: mount the {KEY_BYTES}-byte keys there, set STUD_KEYS_DIR, "
                 "or let `stud up` or `stud token` make development keys"
             )
-        return cls({name: path.read_bytes() for name, path in paths.items()})
+        read = {name: path.read_bytes() for name, path in paths.items()}
+        try:
+            return cls(read)
+        except KeyringError as why:
+            broken = ", ".join(str(paths[name]) for name, material in read.items() if len(material) != KEY_BYTES)
+            raise KeyringError(f"{broken}: {why}") from None
 
     def key(self, name: str) -> Key:
         """Return a key; raises KeyringError when this service was not given it."""

@@ -172,7 +172,7 @@ def test_a_log_whose_server_still_runs_is_told_with_its_process(words: list[str]
 
 
 def test_a_sound_log_is_verified(url: str):
-    assert asked("verify") == (0, {"tables": 1, "hands": 3, "ok": True, "problems": []})
+    assert asked("verify") == (0, {"tables": 1, "hands": 3, "ok": True, "problems": [], "decks_opened": 0})
     ended = run("verify", T)
     assert (ended.exit_code, ended.stdout.strip()) == (0, "1 tables, 3 hands: ok")
     assert "no referee key at hand: decks are compared, not opened" in " ".join(ended.stderr.split())
@@ -204,6 +204,31 @@ def test_a_stopped_system_is_verified_with_its_keys(data: Path):
     ended = run("verify", "--data", str(data))
     assert (ended.exit_code, ended.stdout.strip()) == (0, "1 tables, 3 hands: ok")
     assert "no referee key" not in ended.stderr
+    assert asked("verify", "--data", str(data))[1]["decks_opened"] == 3
+
+
+@pytest.mark.parametrize("words", [["verify"], ["verify", T]])
+def test_a_key_of_another_log_is_no_finding(words: list[str], copied: Path):
+    (copied / "keys" / "referee.key").write_bytes(bytes(range(32)))
+    told = refused(*words, "--data", str(copied))
+    assert told.endswith(f"the referee's key in {copied}/keys is not this log's: none of 3 decks opens")
+
+
+def test_a_key_of_another_log_hides_no_finding(copied: Path):
+    (copied / "keys" / "referee.key").write_bytes(bytes(range(32)))
+    with running_server(copied / "redis") as server:
+        flip_a_byte(server.url, LEDGER, 11)
+    ended = run("verify", "--data", str(copied), "--json")
+    problems = json.loads(ended.stdout)["problems"]
+    assert (ended.exit_code, [problem["table"] for problem in problems]) == (1, ["ledger EUR"])
+    assert "is not this log's: none of 3 decks opens" in ended.stderr
+
+
+@pytest.mark.parametrize("material", [b"", b"short", bytes(33)])
+def test_a_broken_key_is_named_and_not_taken_for_none(material: bytes, copied: Path):
+    (copied / "keys" / "referee.key").write_bytes(material)
+    told = refused("verify", "--data", str(copied))
+    assert f"{copied}/keys/referee.key: the key 'referee' has {len(material)} bytes, must have 32" in told
 
 
 # ------------------------------------------------------------------- audit
@@ -309,7 +334,7 @@ def test_a_last_commit_that_was_deleted_is_found(url: str, stream: str):
         ended = run(name, "--json")
         assert ended.exit_code == 1, name
         told = ended.stdout if name == "verify" else ended.stderr
-        assert "the last commit of a log must stay in it" in told
+        assert told.count("the last commit of a log must stay in it") == 1
 
 
 async def park(log: RedisEventLog) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +19,31 @@ pytestmark = pytest.mark.xdist_group("system")
 
 def run(*words: str) -> tuple[int, dict[str, Any]]:
     """Run a command; return its exit code and the object on its last line."""
+    return ran(*words)[:2]
+
+
+def ran(*words: str) -> tuple[int, dict[str, Any], str]:
+    """The same, with what was said on standard error."""
     result = CliRunner().invoke(app, [*words, "--json"])
     lines = result.stdout.strip().splitlines()
     assert lines, (words, result.output, result.exception)
     value: dict[str, Any] = json.loads(lines[-1])
-    return result.exit_code, value
+    return result.exit_code, value, result.stderr
 
 
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("ruleset", ["playnow", "william_hill"])
 def test_bots_play_and_every_chip_is_counted(tmp_path: Path, ruleset: str) -> None:
     data = tmp_path / "data"
-    code, told = run("demo", "--hands", "4", "--players", "8", "--ruleset", ruleset, "--data", str(data))
+    code, told, said = ran("demo", "--hands", "4", "--players", "8", "--ruleset", ruleset, "--data", str(data))
     assert told.pop("seconds") > 0
+    replay = re.search(r"replay it: \S*stud (replay \S+ --data (\S+) --at \d+)\n", said)
+    assert replay
+    assert replay[2] == str(data)
+    assert run(*replay[1].split())[0] == 0
     assert (code, told) == (0, {"hands": 4, "verified": 4, "disputed": 0, "ledger_sum": 0})
     code, verified = run("verify", "--data", str(data))
-    assert (code, verified) == (0, {"tables": 1, "hands": 4, "ok": True, "problems": []})
+    assert (code, verified) == (0, {"tables": 1, "hands": 4, "ok": True, "problems": [], "decks_opened": 4})
     code, audited = run("audit", "--data", str(data))
     assert (code, audited["ok"], audited["accounts"], audited["ledger_sum"]) == (0, True, 8, 0)
     table = f"demo-{ruleset.replace('_', '-')}"

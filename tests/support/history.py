@@ -132,10 +132,10 @@ async def _played(*, closed: bool) -> History:
                 await game.play(3 if closed else 2, STAY)
                 if closed:
                     await game.close()
-                return _taken(system.store, KeyRing.load(system.keys_dir, "referee").key("referee"))
+                return taken(system.store, KeyRing.load(system.keys_dir, "referee").key("referee"))
     finally:
         structlog.configure(**before)
 
 
-def _taken(store: MemoryStore, key: Key) -> History:
+def taken(store: MemoryStore, key: Key) -> History:
     return History({stream: [commit for commit, _ in rows] for stream, rows in store.data.logs.items()}, key)

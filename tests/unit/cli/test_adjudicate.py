@@ -349,6 +349,20 @@ def test_where_no_cards_bring_out_the_actors_only_the_money_is_checked(tmp_path:
     assert not verdict(changed(impossible_board(), "award", amount=1999)).matched
 
 
+def test_it_is_said_how_many_hands_were_checked_only_in_part_and_which(tmp_path: Path):
+    """Those that match and those that do not; scripts read the same three fields as ever."""
+    right, wrong = impossible_board(), changed(impossible_board(), "award", amount=1999) | {"id": "wrong in part"}
+    file = tmp_path / "hands.jsonl"
+    file.write_text("\n".join(json.dumps(hand) for hand in (right, wrong, golden("merge"))))
+    shown, scripted = run(str(file)), run(str(file), "--json")
+    assert "2 of 3 hands match, 2 were checked only in part" in shown.stdout
+    for text in (shown.stdout, scripted.stderr):
+        for hand in (right, wrong):
+            assert f"{hand['id']}: no draw of the hidden cards" in text
+    assert json.loads(scripted.stdout).keys() == {"hands", "matched", "mismatched"}
+    assert "in part" not in run(written(tmp_path, golden("merge"))).stdout
+
+
 async def test_such_a_hand_is_not_rehearsed(tmp_path: Path):
     """Nobody is asked to play it: there are no people here."""
     ensure_dev_keys(tmp_path)

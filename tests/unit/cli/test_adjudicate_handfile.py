@@ -75,6 +75,53 @@ def test_everything_wrong_is_said_at_once():
     assert "; " in spoiled(change)
 
 
+def test_the_same_thing_is_said_once():
+    """However many events a player without a seat has, and whatever else is wrong as often."""
+
+    def change(hand: Hand) -> None:
+        hand["events"] = [e | {"player": "P9"} if e.get("player") == "P5" else e for e in hand["events"]] * 2
+        for each in hand["events"]:
+            if each["type"] == "deal":
+                each["up"] = ["1s"]
+
+    texts = spoiled(change).split("; ")
+    assert len(texts) == len(set(texts))
+    assert "'P9' acts but has no seat" in texts
+
+
+PRETTY = {
+    "one hand": json.dumps(json.loads(LINE), indent=2),
+    "after an empty line": "\n" + json.dumps(json.loads(LINE), indent="\t"),
+    "with a mark and lines of Windows": "\ufeff" + json.dumps(json.loads(LINE), indent=2).replace("\n", "\r\n"),
+    "a list of hands": json.dumps([json.loads(LINE)] * 3, indent=2),
+    "a list, one hand a line": f"[\n{LINE},\n{LINE}\n]",
+    "no hand at all": json.dumps({"hands": [1, 2]}, indent=1),
+}
+
+
+@pytest.mark.parametrize("text", PRETTY.values(), ids=PRETTY)
+def test_a_value_over_several_lines_is_told_as_one(text: str, tmp_path: Path):
+    file = tmp_path / "hands.jsonl"
+    again = text.removeprefix("\ufeff")
+    file.write_bytes(f"{text}\n{LINE}\n{again}\n".encode())
+    first, hand, second = read_hands(file)
+    assert isinstance(hand, RecordedHand)
+    lines = len(text.strip("\ufeff\n").splitlines())
+    for bad in (first, second):
+        assert isinstance(bad, BadLine)
+        assert f"one JSON value over {lines} lines: wanted one hand a line" in bad.why
+        assert bad.hand_id == (hand.id if text.strip("\ufeff\n").startswith("{") and "hands" not in text else "")
+
+
+@pytest.mark.parametrize("text", ["{", "{\n{", "{\n}}\n}", "[\n{\n]\n}"])
+def test_lines_that_are_no_value_together_are_told_line_by_line(text: str, tmp_path: Path):
+    file = tmp_path / "hands.jsonl"
+    file.write_text(f"{text}\n{LINE}\n")
+    *bad, hand = read_hands(file)
+    assert [line.line for line in bad if isinstance(line, BadLine)] == [*range(1, len(text.split("\n")) + 1)]
+    assert isinstance(hand, RecordedHand)
+
+
 def test_the_id_of_a_line_that_is_no_hand_is_kept_where_it_begins_with_one():
     whole = json.dumps({"id": "h-1"} | {name: value for name, value in json.loads(LINE).items() if name != "id"})
     for line, name in [

@@ -221,16 +221,27 @@ WRONG_TOKENS = [
     (["a" * 65], "1 to 64"),
     (["a\nb"], "printable"),
     (["\udcff"], "printable"),
-    (["a", "--ttl", "9" * 400], "exp"),
+    *((["--", name], "account: want 1 to 64 letters, digits and _ . @ -") for name in ("a b", "Zoë", "-a", "a/b", "é")),
 ]
 
 
 @pytest.mark.parametrize(("words", "told"), WRONG_TOKENS)
 def test_a_token_that_no_service_takes_is_not_made(words: list[str], told: str):
-    line = told_on_one_line(run("token", *words, "--json"))
+    line = told_on_one_line(run("token", "--json", *words))
     assert "no service would take such a token" in line
     assert told in line
     assert run("token", "a" * 64).exit_code == 0
+
+
+@pytest.mark.parametrize("role", ["operator", "cashier", "auditor", "service"])
+def test_who_has_no_account_may_be_called_otherwise(role: str):
+    assert run("token", "Zoë Smith", "--role", role).exit_code == 0
+
+
+@pytest.mark.parametrize("seconds", ["31536001", "9" * 400], ids=["a year", "ages"])
+def test_a_token_does_not_last_for_ever(seconds: str):
+    assert "want --ttl 1 to 31536000" in told_on_one_line(run("token", "alice", "--ttl", seconds, "--json"))
+    assert run("token", "alice", "--ttl", "31536000").exit_code == 0
 
 
 def test_the_same_role_twice_is_one():

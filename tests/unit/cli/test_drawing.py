@@ -99,6 +99,23 @@ def test_every_seat_says_how_it_stands():
         assert all(word in lines[number] for word in words), lines[number]
 
 
+@pytest.mark.parametrize(
+    ("stack", "bet", "street", "told"),
+    [
+        (10_000, 0, 3, "to post the bring-in (2.50) or complete"),
+        (200, 0, 3, "to post the bring-in (2.00)"),
+        (10_000, 250, 3, "to act (2.50 to call)"),
+        (10_000, 0, 4, "to act (0.00 to call)"),
+    ],
+)
+def test_before_the_bring_in_there_is_nothing_to_call(stack: int, bet: int, street: int, told: str):
+    view = pb.TableView(config=config(), hand_no=7, street=street, turn=pb.TurnView(seat=1, to_call=bet))
+    view.config.bring_in = 250
+    view.seats.extend([dealt(1, "ada", stack=stack, down_count=2), dealt(2, "bea", stack=5, bet=bet, down_count=2)])
+    (line,) = (line for line in text_of(draw(view, 33)).splitlines() if "ada" in line)
+    assert line.rstrip("│ ").endswith(told)
+
+
 def test_the_frame_and_the_middle_say_what_is_played():
     view = pb.TableView(config=config(), hand_no=7, street=7, pot_total=4200, community=code("9s"))
     view.pots.extend([pb.PotView(amount=4000), pb.PotView(amount=200)])

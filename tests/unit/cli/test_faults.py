@@ -1,10 +1,11 @@
 """Nothing that breaks looks like a finding: whatever escapes a command ends it with 2 and one sentence."""
 
+import contextlib
 import errno
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -89,16 +90,53 @@ def test_what_a_command_means_to_say_passes(error: BaseException, code: int):
     assert "fault" not in ended.stderr
 
 
-@pytest.mark.parametrize("words", [["rules", "playnow"], ["rules", "playnow", "--json"], ["demo", "--ruleset", "razz"]])
-def test_a_reader_that_went_away_is_no_finding(words: list[str], tmp_path: Path):
+HANDS = Path(__file__).resolve().parents[2] / "golden" / "hands" / "kingsclub.jsonl"
+ADJUDICATE = [sys.executable, "-m", "stud_cli.adjudicate"]
+SAYING = [
+    *([STUD, "rules", "playnow"], [STUD, "rules", "playnow", "--json"], [STUD, "demo", "--ruleset", "razz"]),
+    *([STUD], [STUD, "--help"], [STUD, "nosuch"], *([STUD, *name.split(), "--help"] for name in NAMES[::4])),
+    *([*ADJUDICATE, HANDS], [*ADJUDICATE, HANDS, "--json"], [*ADJUDICATE, "--help"], [*ADJUDICATE, "--nosuch"]),
+]
+"""Fine, found something, wrong words, help: whatever it is, it is told on one of the two outputs."""
+
+
+@contextlib.contextmanager
+def nobody() -> Iterator[int]:
+    """Where nobody reads."""
     read, write = os.pipe()
     os.close(read)
     try:
-        ended = subprocess.run(
-            [STUD, *words], cwd=tmp_path, stdout=write, stderr=subprocess.PIPE, text=True, check=False
-        )
+        yield write
     finally:
         os.close(write)
-    assert ended.returncode == 2
+
+
+@contextlib.contextmanager
+def full() -> Iterator[int]:
+    """Where nothing more can be written."""
+    to = os.open("/dev/full", os.O_WRONLY)
+    try:
+        yield to
+    finally:
+        os.close(to)
+
+
+@pytest.mark.parametrize("sink", [nobody, full])
+@pytest.mark.parametrize("words", SAYING, ids=lambda words: " ".join(map(str, words[-2:])))
+def test_what_cannot_be_told_is_no_finding(
+    words: list[Any], sink: Callable[[], contextlib.AbstractContextManager[int]], tmp_path: Path
+):
+    """Neither where only standard output is gone nor where both are."""
+    with sink() as to:
+        both = subprocess.run(words, cwd=tmp_path, stdout=to, stderr=to, check=False)
+        ended = subprocess.run(words, cwd=tmp_path, stdout=to, stderr=subprocess.PIPE, text=True, check=False)
+    assert (both.returncode, ended.returncode) == (2, 2)
     assert "Traceback" not in ended.stderr
     assert "Exception ignored" not in ended.stderr
+
+
+@pytest.mark.parametrize("words", [[STUD, "adjudicate", HANDS], [*ADJUDICATE, HANDS]], ids=["stud", "python -m"])
+def test_a_finding_that_is_told_is_one(words: list[Any], tmp_path: Path):
+    line = HANDS.read_text().splitlines()[0]
+    (tmp_path / "bad.jsonl").write_text(line.replace('"pot_total"', '"pot"'))
+    assert subprocess.run([*words[:-1], "bad.jsonl"], cwd=tmp_path, capture_output=True, check=False).returncode == 1

@@ -60,6 +60,30 @@ def test_lines_are_counted_beforehand_where_that_is_possible(tmp_path: Path):
     assert count_hands([file, STDIN]) is None
 
 
+def test_hands_with_one_id_are_told_apart_by_where_they_stand(tmp_path: Path):
+    """A wrong one, one that is none, and a right one; another hand beside them is told as ever."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    wrong, other = HAND | {"pot_total": 1}, HAND | {"id": "another", "pot_total": 1}
+    first.write_text("\n".join(map(json.dumps, [wrong, other])) + "\n\n" + json.dumps(HAND | {"seats": []}))
+    second.write_text(json.dumps(HAND))
+    ended = run(str(first), str(second), "--json")
+    told = {line["why"].rpartition(" ")[2]: line["id"] for line in json.loads(ended.stdout)["mismatched"]}
+    assert [told[f"({first}:{line})"] for line in (1, 4)] == [HAND["id"]] * 2
+    assert json.loads(ended.stdout)["mismatched"][1]["id"] == "another"
+    assert str(first) not in json.loads(ended.stdout)["mismatched"][1]["why"]
+    assert f"3 hands have the id '{HAND['id']}': {first}:1, {first}:4, {second}:1" in ended.stderr
+    assert json.loads(ended.stdout).keys() == {"hands", "matched", "mismatched"}
+
+
+def test_an_id_that_is_there_often_is_told_shortly(tmp_path: Path):
+    file = tmp_path / "hands"
+    file.write_text(f"{json.dumps(HAND)}\n" * 7)
+    ended = run(str(file))
+    assert ended.exit_code == 0
+    assert f"7 hands have the id '{HAND['id']}': " in ended.stdout
+    assert f"{file}:5, …" in ended.stdout
+
+
 @pytest.mark.parametrize("name", ["hand 1", "#1:2/3", "Händ", "x" * 200, "", "[bold]", "\u2028", "??"])
 def test_an_id_may_be_any_text(name: str):
     ended = run("-", "--json", given=json.dumps(HAND | {"id": name}))

@@ -34,6 +34,15 @@ def test_another_tables_stakes():
     assert "bring it in for 3, or open for 7" in " ".join(own.stdout.split())
 
 
+def test_other_currencies_may_be_served(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("STUD_CURRENCIES", "ZZZ, CHF")
+    assert run("playnow", "--currency", "CHF").exit_code == 0
+    assert "want ZZZ, CHF" in run("playnow", "--currency", "USD").stderr
+    monkeypatch.setenv("STUD_CURRENCIES", "")
+    ended = run("playnow")
+    assert (ended.exit_code, "STUD_CURRENCIES: want at least one currency" in ended.stderr) == (2, True)
+
+
 def test_scripts_get_sections():
     value = json.loads(run("william_hill", "--json").stdout)
     expected = house_rules(table_config(WILLIAM_HILL))
@@ -51,6 +60,7 @@ def test_scripts_get_sections():
         (["playnow", "--ante", "501"], "ante: lies between 0 and the small bet"),
         (["william_hill", "--bring-in", "200"], "bring_in: is half the small bet, rounded up: 250"),
         (["playnow", "--currency", "euro"], "currency: has three capital letters"),
+        (["playnow", "--currency", "ZZZ"], "no table plays for ZZZ: want EUR, USD, GBP, CAD, XTS"),
     ],
 )
 def test_what_cannot_be_a_table_has_no_page(words: list[str], why: str):

@@ -319,6 +319,31 @@ async def test_a_seed_that_cannot_be_opened_is_found():
     ]
 
 
+@pytest.mark.parametrize("broken", [0, 1, 2, 3])
+async def test_decks_of_which_none_opens_have_another_key(broken: int):
+    """Where one opens the key is right, and what does not open was sealed under another one."""
+
+    def elsewhere(event: Any) -> Any:
+        if not isinstance(event, de.DeckClosed) or event.hand_no > broken:
+            return event
+        return msgspec.structs.replace(event, seed=msgspec.structs.replace(event.seed, key_id="referee-0"))
+
+    found = await verify_log(await HISTORY.log({DECK: elsewhere}), None, HISTORY.referee_key)
+    assert (found.decks_closed, found.decks_opened, found.has_another_key) == (3, 3 - broken, broken == 3)
+    not_opened = [problem for problem in found.problems if "(WrongKey)" in problem.what]
+    assert len(not_opened) == (0 if broken == 3 else broken)
+
+
+async def test_a_box_that_was_altered_tells_that_the_key_is_right():
+    def altered(event: Any) -> Any:
+        if not isinstance(event, de.DeckClosed):
+            return event
+        return msgspec.structs.replace(event, seed=msgspec.structs.replace(event.seed, box=bytes(48)))
+
+    found = await verify_log(await HISTORY.log({DECK: altered}), None, HISTORY.referee_key)
+    assert (found.has_another_key, [p.what[-11:] for p in found.problems]) == (False, ["(BrokenBox)"] * 3)
+
+
 async def test_a_shuffle_that_this_version_does_not_know_is_found():
     (problem,) = await told({DECK: with_fields(de.DeckCommitted, shuffle_version=99)})
     assert problem.what == "deck of hand 2: cannot be opened (UnknownShuffle)"

@@ -9,7 +9,16 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from stud_service.keyring import FOLDERS, JWT_PRIVATE, JWT_PUBLIC, Key, KeyRing, KeyringError, ensure_dev_keys
+from stud_service.keyring import (
+    FOLDERS,
+    JWT_PRIVATE,
+    JWT_PUBLIC,
+    Key,
+    KeyRing,
+    KeyringError,
+    MissingKey,
+    ensure_dev_keys,
+)
 from stud_service.tokens import load_private_key, load_public_key
 
 MATERIAL = bytes(range(100, 132))
@@ -86,7 +95,7 @@ print([KeyRing.load(Path({str(tmp_path)!r}), name).key(name).key_id for name in 
 
 
 def test_a_missing_key_is_named(tmp_path: Path):
-    with pytest.raises(KeyringError, match=r"down\.key.*referee\.key.*STUD_KEYS_DIR"):
+    with pytest.raises(MissingKey, match=r"down\.key.*referee\.key.*STUD_KEYS_DIR"):
         KeyRing.load(tmp_path, "down", "referee")
     with pytest.raises(KeyringError, match="does not hold the key 'dealer'"):
         KeyRing({"down": MATERIAL}).key("dealer")
@@ -95,7 +104,7 @@ def test_a_missing_key_is_named(tmp_path: Path):
 @pytest.mark.parametrize("size", [0, 16, 31, 33, 64])
 def test_a_key_has_32_bytes(tmp_path: Path, size: int):
     (tmp_path / "down.key").write_bytes(bytes(size))
-    with pytest.raises(KeyringError, match=rf"'down' has {size} bytes, must have 32"):
+    with pytest.raises(KeyringError, match=rf"down\.key: the key 'down' has {size} bytes, must have 32"):
         KeyRing.load(tmp_path, "down")
 
 

@@ -1,0 +1,67 @@
+"""Whatever ends a command, and however often it is told: nothing that it started runs on, no key stays behind."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.up import STUD, environ, five_free_ports
+
+HANDS = Path(__file__).resolve().parents[1] / "golden" / "hands" / "stars.jsonl"
+COMMANDS = {
+    "demo": ["demo", "--hands", "400", "--players", "2", "--ruleset", "playnow", "--json"],
+    "rehearse": ["rehearse", *[str(HANDS)] * 5, "--json"],
+    "up": ["up", "--json"],
+}
+CODES = {"demo": 130, "rehearse": 130, "up": 0}
+pytestmark = [pytest.mark.xdist_group("system"), pytest.mark.timeout(300)]
+
+
+def started_below(folder: Path) -> Iterator[int]:
+    """Everything that has a file or a setting below a folder, the command itself left out."""
+    mark = str(folder).encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            said = (process / "cmdline").read_bytes()
+            mine = mark in said or (b"_service" in said and mark in (process / "environ").read_bytes())
+        except OSError:
+            continue
+        if mine and b"/stud\0" not in said:
+            yield int(process.name)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    ("number", "times", "once_there_is"),
+    [
+        (signal.SIGTERM, 1, "table.log"),
+        (signal.SIGHUP, 3, "wallet.log"),  # in the middle of its start
+        (signal.SIGINT, 4, "table.log"),
+    ],
+)
+def test_nothing_is_left(name: str, number: signal.Signals, times: int, once_there_is: str, tmp_path: Path):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    words = [*COMMANDS[name], *(["--port", str(five_free_ports())] if name == "up" else [])]
+    with (tmp_path / "said").open("wb") as said:
+        process = subprocess.Popen(
+            [STUD, *words], cwd=tmp_path, env=environ() | {"TMPDIR": str(temporary)}, stdout=said, stderr=said
+        )
+    try:
+        while process.poll() is None and not list(tmp_path.rglob(once_there_is)):
+            time.sleep(0.05)
+        assert list(started_below(tmp_path))
+        for _ in range(times):
+            process.send_signal(number)
+            time.sleep(0.2)
+        assert process.wait(60) == CODES[name], (tmp_path / "said").read_text()
+        assert list(started_below(tmp_path)) == []
+        assert list(temporary.iterdir()) == []
+    finally:
+        process.kill()
+        for pid in started_below(tmp_path):
+            os.kill(pid, signal.SIGKILL)
