@@ -17,10 +17,13 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class OneStop:
-    """The first INT, TERM or HUP interrupts what is done inside, as Ctrl-C does; later ones change nothing."""
+    """The first INT, TERM or HUP interrupts what is done inside, as Ctrl-C does; later ones change nothing, until the
+    process has ended as the first one wanted it to.
+    """
 
     def __init__(self) -> None:
-        self._asked = False
+        self._over = False
+        self._interrupted = False
         self._task: asyncio.Task[Any] | None = None
         self._before: dict[signal.Signals, Any] = {}
 
@@ -37,7 +40,7 @@ class OneStop:
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
         for number, handler in self._before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_IGN if self._interrupted else handler)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine to its end. Raises KeyboardInterrupt when it was interrupted, and has cleaned up."""
@@ -51,12 +54,12 @@ class OneStop:
         try:
             return await work
         finally:
-            self._task, self._asked = None, True  # what follows is the clean-up
+            self._task, self._over = None, True  # what follows is the clean-up
 
     def _signalled(self, _number: int, _frame: FrameType | None) -> None:
-        if self._asked:
+        if self._over or self._interrupted:
             return
-        self._asked = True
+        self._interrupted = True
         if self._task is None:
             raise KeyboardInterrupt
         self._task.get_loop().call_soon_threadsafe(self._task.cancel)  # it may wait for something, and must wake up
