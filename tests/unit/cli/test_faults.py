@@ -13,7 +13,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from stud_cli.faults import CarefulGroup
+from stud_cli.faults import CarefulGroup, _all_is_written
 from stud_cli.main import app
 from tests.unit.cli.test_commands import commands
 
@@ -133,6 +133,16 @@ def test_what_cannot_be_told_is_no_finding(
     assert (both.returncode, ended.returncode) == (2, 2)
     assert "Traceback" not in ended.stderr
     assert "Exception ignored" not in ended.stderr
+
+
+def test_what_could_not_be_written_does_not_fail_again_at_the_end(monkeypatch: pytest.MonkeyPatch):
+    with open("/dev/full", "w") as stream:  # noqa: PTH123 - what Python makes of standard output
+        monkeypatch.setattr(sys, "stdout", stream)
+        stream.write("not all of it was told")
+        assert not _all_is_written()
+        assert _all_is_written()
+    monkeypatch.setattr(sys, "stdout", None)  # closed by who started it
+    assert _all_is_written()
 
 
 @pytest.mark.parametrize("words", [[STUD, "adjudicate", HANDS], [*ADJUDICATE, HANDS]], ids=["stud", "python -m"])
