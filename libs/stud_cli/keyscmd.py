@@ -14,6 +14,7 @@ from stud_cli.output import JsonFlag, console, could_not_run, last_line
 from stud_cli.stack import is_garbled, read_running
 from stud_eventlog.errors import EventLogError
 from stud_eventlog.redis_streams import RedisEventLog
+from stud_service.checks import require_account
 from stud_service.keyring import ensure_dev_keys
 from stud_service.refusals import Refused
 from stud_service.tokens import ROLES, Verifier, load_private_key, load_public_key, mint
@@ -66,19 +67,12 @@ def _made(subject: str, roles: list[str], ttl_s: int) -> str:
         made = mint(subject, roles, ttl_s, load_private_key(directory))
         Verifier(load_public_key(directory)).caller_of(made)
         if "player" in roles:
-            _check_account(subject)
+            require_account(subject)
     except ValueError as error:
         could_not_run(str(error))
     except Refused as why:
         could_not_run(f"no service would take such a token: {why.text}")
     return made
-
-
-def _check_account(name: str) -> None:
-    """Ask the wallet's own check, so that both always agree. Raises Refused."""
-    from wallet_service.servicer import _account
-
-    _account(name)
 
 
 def _ensure_keys(directory: Path) -> None:

@@ -21,7 +21,7 @@ def rules(
     big_bet: Annotated[int | None, typer.Option(help="Higher limit, in cents.", show_default="double")] = None,
     ante: Annotated[int | None, typer.Option(help="Ante, in cents.", show_default="by the stakes")] = None,
     bring_in: Annotated[int | None, typer.Option(help="Bring-in, in cents.", show_default="by the stakes")] = None,
-    currency: Annotated[str, typer.Option(help="Currency of the table.")] = "EUR",
+    currency: Annotated[str, typer.Option(help="Currency of the table.", show_default="EUR, or the first served")] = "",
     json_output: JsonFlag = False,
 ) -> None:
     """Print the complete house rules of a preset or of a table, with examples in its own stakes.
@@ -46,6 +46,8 @@ def _of_preset(
 ) -> TableConfig:
     if name not in RULESETS:
         could_not_run(f"unknown ruleset {name}: want {' or '.join(RULESETS)}, or a table with --table")
+    served = _served()
+    currency = currency or ("EUR" if "EUR" in served else served[0])
     given: Parameters = {"currency": currency, "bring_in": bring_in}
     if small_bet is not None:
         given["small_bet"] = small_bet
@@ -57,22 +59,21 @@ def _of_preset(
     problems = validate_config(config)
     if problems:
         could_not_run("; ".join([str(problem) for problem in problems]))
-    _check_served(currency)
-    return config
-
-
-def _check_served(currency: str) -> None:
-    """Rules of a table that no service would open are nobody's rules."""
-    from stud_service.settings import SettingsError, load_settings
-
-    try:
-        served = load_settings("table").currencies
-    except SettingsError as error:
-        could_not_run(str(error))
     if currency not in served:
         could_not_run(
             f"no table plays for {currency}: want {', '.join(served)} (STUD_CURRENCIES says which are served)"
         )
+    return config
+
+
+def _served() -> tuple[str, ...]:
+    """Return the currencies that services here would open a table for."""
+    from stud_service.settings import SettingsError, load_settings
+
+    try:
+        return load_settings("table").currencies
+    except SettingsError as error:
+        could_not_run(str(error))
 
 
 def _of_table(table: str) -> TableConfig:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 from stud_service.refusals import Refused
 
+_ACCOUNT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
 MAX_REQUEST_ID = 64
+
+
+def require_account(name: str) -> str:
+    """Raises Refused(INVALID_FIELD) unless the wallet can keep an account of that name."""
+    if not _ACCOUNT.fullmatch(name):
+        text = "account: want 1 to 64 letters, digits and _ . @ -"
+        raise Refused("INVALID_FIELD", text, field="account", min="1", max="64")
+    return name
 
 
 def require_request_id(request_id: str) -> str:

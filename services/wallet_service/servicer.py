@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -22,7 +21,7 @@ from stud_core.ledger.state import Ledger, SittingLife
 from stud_eventlog import keys
 from stud_eventlog.errors import ChainBroken, EventLogError
 from stud_eventlog.log import EventLog
-from stud_service.checks import require_request_id, require_text
+from stud_service.checks import require_account, require_request_id, require_text
 from stud_service.feeds import Poison
 from stud_service.identity import caller, require
 from stud_service.refusals import Refused
@@ -43,7 +42,6 @@ TAKE_TURNS = 64
 """A question about a whole ledger lets others have their turn after so many entries: about 2 ms."""
 
 log = structlog.get_logger()
-_ACCOUNT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
 
 
 class Desk(Protocol):
@@ -79,7 +77,7 @@ class WalletServicer(rpc.WalletServiceServicer):
         account = request.account or who.account
         if account != who.account:
             require("cashier", "operator")
-        command = cmd.OpenAccount(_account(account), require_request_id(request.request_id), who.account)
+        command = cmd.OpenAccount(require_account(account), require_request_id(request.request_id), who.account)
         done = await self._book(request.currency).submit(command)
         return pb.OpenAccountResponse(account=account, version=done.version)
 
@@ -130,7 +128,7 @@ class WalletServicer(rpc.WalletServiceServicer):
         if request.reference:
             require_text(request.reference, "reference", MAX_REFERENCE)
         request_id = require_request_id(request.request_id)
-        command = kind(_account(request.account), request.amount, request.reference, request_id, who.account)
+        command = kind(require_account(request.account), request.amount, request.reference, request_id, who.account)
         return await self._book(request.currency).submit(command)
 
     # ------------------------------------------------------------- reading
@@ -256,13 +254,6 @@ class WalletServicer(rpc.WalletServiceServicer):
             await self._desk.settle_from_log(table)
         except (Refused, Poison, EventLogError) as why:
             log.warning("not_settled", table=table, why=str(why))
-
-
-def _account(name: str) -> str:
-    if not _ACCOUNT.fullmatch(name):
-        text = "account: want 1 to 64 letters, digits and _ . @ -"
-        raise Refused("INVALID_FIELD", text, field="account", min="1", max="64")
-    return name
 
 
 def _table(name: str) -> str:

@@ -37,6 +37,7 @@ def test_another_tables_stakes():
 def test_other_currencies_may_be_served(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("STUD_CURRENCIES", "ZZZ, CHF")
     assert run("playnow", "--currency", "CHF").exit_code == 0
+    assert "All amounts are in ZZZ." in run("playnow").stdout
     assert "want ZZZ, CHF" in run("playnow", "--currency", "USD").stderr
     monkeypatch.setenv("STUD_CURRENCIES", "")
     ended = run("playnow")
