@@ -204,6 +204,14 @@ REFUSALS: list[tuple[Callable[[], House], Command, Reason, str, str]] = [
         Reason.TOP_UP_OUT_OF_LIMITS, "a top-up is an amount of 1 to 1000000000000000, not 0", "B.19",
     ),
     (
+        two, cmd.AddChips("a1", MAX_AMOUNT),
+        Reason.TOP_UP_OUT_OF_LIMITS, "a stack of 1000000000010000 would exceed the maximum of 20000", "B.19",
+    ),
+    (
+        two, cmd.AddChips("a1", MAX_AMOUNT + 1),
+        Reason.TOP_UP_OUT_OF_LIMITS, "a top-up is an amount of 1 to 1000000000000000, not 1000000000000001", "B.19",
+    ),
+    (
         two, cmd.AddChips("a1", 10_001),
         Reason.TOP_UP_OUT_OF_LIMITS, "a stack of 20001 would exceed the maximum of 20000", "B.19",
     ),
@@ -348,6 +356,7 @@ def test_a_stack_below_the_minimum_is_told():
     table.play("1 bring_in, 2 fold")
     table.tick(10_000)
     table.send(cmd.RecordVerdict(1, 1))
-    refusal = table.refuse(cmd.AddChips("a2", 49))
-    assert (refusal.reason, refusal.rule) == (Reason.TOP_UP_OUT_OF_LIMITS, "B.19")
-    assert refusal.text == "a stack of 4999 would be below the minimum of 5000"
+    for amount, stack in ((49, 4_999), (1, 4_951)):
+        refusal = table.refuse(cmd.AddChips("a2", amount))
+        assert (refusal.reason, refusal.rule) == (Reason.TOP_UP_OUT_OF_LIMITS, "B.19")
+        assert refusal.text == f"a stack of {stack} would be below the minimum of 5000"

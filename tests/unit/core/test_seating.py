@@ -91,8 +91,10 @@ def test_a_full_table():
     assert [house.sit(None).seat, house.sit(None).seat] == [1, 2]
     refusal = house.refuse(cmd.TakeSeat("b", None, 10_000))
     assert (refusal.reason, refusal.rule) == (Reason.TABLE_FULL, "W3")
-    refusal = house.refuse(cmd.TakeSeat("b", 3, 10_000))
-    assert (refusal.reason, refusal.rule) == (Reason.SEAT_OUT_OF_RANGE, "W3")
+    for seat in (0, 3):
+        refusal = house.refuse(cmd.TakeSeat("b", seat, 10_000))
+        assert (refusal.reason, refusal.rule) == (Reason.SEAT_OUT_OF_RANGE, "W3")
+        assert (refusal.fields, refusal.least, refusal.most) == (("seat",), 1, 2)
 
 
 @pytest.mark.knob("min_buy_in", 1, 12, 4_321, 1_000_000_000_000_000)
