@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 
 from stud_cli.drawing import money
-from stud_cli.escrows import TableBook, escrow_problems, settlement_problems
+from stud_cli.escrows import TableBook, cash_out_problems, escrow_problems, settlement_problems
 from stud_cli.history import steps
 from stud_cli.ledgers import Ledger, read_ledger
 from stud_cli.offline import NoLog, open_log
@@ -160,7 +160,7 @@ def _check_ledger(found: Audit, ledger: Ledger) -> None:
     found.accounts += sum(1 for _ in ledger.players())
     found.ledger_sum += ledger.total
     found.liabilities += ledger.liabilities
-    found.problems += [f"ledger {ledger.currency} version {v}: lines do not sum to zero" for v in ledger.unbalanced]
+    found.problems += [f"ledger {ledger.currency} {problem}" for problem in ledger.problems]
     for name, amount in ledger.balances.items():
         if amount < 0 and name != CASHIER:
             found.problems.append(f"{name} is overdrawn by {money(-amount)} {ledger.currency}")
@@ -200,6 +200,8 @@ async def _check_table(
     ]
     if ledger is not None:
         _check_cash_outs(found, table, ledger)
+        paid = ledger.paid.get(table_id, {})
+        found.problems += [f"table {table_id} {what}" for what in cash_out_problems(book, paid)]
         found.problems += [f"table {table_id} {what}" for what in escrow_problems(book, table, ledger)]
 
 

@@ -22,9 +22,13 @@ Final = ve.HandVerified | ve.HandResolved
 
 
 class TableBook(msgspec.Struct):
-    """What a table asked the wallet for by (sitting, top-up), top-up 0 is the buy-in; and what each hand changed."""
+    """What a table asked the wallet for by (sitting, top-up), top-up 0 is the buy-in; whose each cash-out was to be and
+    what it was told to be paid, by sitting; and what each hand changed.
+    """
 
     asked: dict[tuple[int, int], tuple[str, int]] = msgspec.field(default_factory=dict)
+    leaving: dict[int, str] = msgspec.field(default_factory=dict)
+    left: dict[int, int] = msgspec.field(default_factory=dict)
     deltas: dict[int, dict[int, int]] = msgspec.field(default_factory=dict)
 
     def note(self, event: object, table: Table) -> None:
@@ -33,6 +37,10 @@ class TableBook(msgspec.Struct):
             self.asked[event.sitting_no, 0] = event.account, event.amount
         elif isinstance(event, ev.TopUpRequested):
             self.asked[event.sitting_no, event.top_up_no] = event.account, event.amount
+        elif isinstance(event, ev.CashOutRequested):
+            self.leaving[event.sitting_no] = event.account
+        elif isinstance(event, ev.PlayerLeft):
+            self.left[event.sitting_no] = event.paid
         elif isinstance(event, ev.HandEnded):
             self.deltas[event.hand_no] = {delta.sitting_no: delta.delta for delta in event.deltas}
         elif isinstance(event, ev.HandVoided):
@@ -57,6 +65,20 @@ def settlement_problems(
             continue  # the table has not heard yet what was decided
         if hand_no in book.deltas and _moved(_by_sitting(entry)) != _moved(book.deltas[hand_no]):
             yield f"hand {hand_no}: settled with other figures than the table's"
+
+
+def cash_out_problems(book: TableBook, paid: Mapping[int, tuple[str, int]]) -> Iterator[str]:
+    """Whoever leaves is paid once, under his own account, what the table was told. ``paid``: (account, amount)."""
+    for number, (account, amount) in paid.items():
+        whose = book.leaving.get(number)
+        if whose is None:
+            yield f"sitting {number}: {money(amount)} were paid out to {account}, nobody asked for it"
+        elif whose != account:
+            yield f"sitting {number}: {money(amount)} of {whose} were paid out to {account}"
+        if book.left.get(number, amount) != amount:
+            yield f"sitting {number}: {money(amount)} were paid out, the table was told {money(book.left[number])}"
+    for number in book.left.keys() - paid.keys():
+        yield f"sitting {number}: the table was told of a cash-out of {money(book.left[number])}, the ledger has none"
 
 
 def escrow_problems(book: TableBook, table: Table, ledger: Ledger) -> Iterator[str]:

@@ -18,7 +18,8 @@ from stud_wire.commits import decode_commit
 
 class Ledger(msgspec.Struct):
     """One currency's ledger as its entries say. ``funded`` has (account, amount) of each buy-in (top-up 0) and top-up,
-    by table and (sitting, top-up).
+    by table and (sitting, top-up); ``paid`` that of each cash-out, by table and sitting; ``problems`` what is wrong
+    with an entry by itself.
     """
 
     currency: str
@@ -26,8 +27,9 @@ class Ledger(msgspec.Struct):
     deposited: dict[str, int]
     settled: dict[str, dict[int, le.HandSettled]]
     funded: dict[str, dict[tuple[int, int], tuple[str, int]]]
+    paid: dict[str, dict[int, tuple[str, int]]]
     blocked: list[tuple[str, int, str]]
-    unbalanced: list[int]
+    problems: list[str]
     references: References
     entries: int = 0
 
@@ -52,7 +54,9 @@ async def read_ledger(log: EventLog, currency: str) -> Ledger:
     """Fold a ledger's log into balances. Raises ChainBroken, WireError."""
     balances: dict[str, int] = defaultdict(int)
     deposited: dict[str, int] = defaultdict(int)
-    out = Ledger(currency, balances, deposited, defaultdict(dict), defaultdict(dict), [], [], References())
+    out = Ledger(
+        currency, balances, deposited, defaultdict(dict), defaultdict(dict), defaultdict(dict), [], [], References()
+    )
     blocked: dict[tuple[str, int], str] = {}
     async for stored in log.read_all(keys.ledger_log(currency)):
         out.entries += 1
@@ -61,7 +65,9 @@ async def read_ledger(log: EventLog, currency: str) -> Ledger:
         for event in commit.events:
             lines = postings_of(event)
             if sum(line.amount for line in lines) != 0:
-                out.unbalanced.append(stored.version)
+                out.problems.append(f"version {stored.version}: lines do not sum to zero")
+            if isinstance(event, le.Adjusted) and len(set(event.operators)) < 2:
+                out.problems.append(f"version {stored.version}: adjusted by one operator alone")
             for line in lines:
                 balances[line.account] += line.amount
             _note(event, out, blocked)
@@ -88,4 +94,5 @@ def _note(event: object, out: Ledger, blocked: dict[tuple[str, int], str]) -> No
             f"sitting {event.sitting_no}: claim {event.claim}, escrow {event.escrow}"
         )
     elif isinstance(event, le.CashedOut):
+        out.paid[event.table][event.sitting_no] = event.account, event.amount
         blocked.pop((event.table, event.sitting_no), None)

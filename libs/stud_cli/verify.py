@@ -81,15 +81,7 @@ def verify(
         could_not_run(f"the log cannot be verified: {error}")
     if json_output:
         problems = [{"table": p.table, "version": p.version, "what": p.what} for p in found.problems]
-        last_line(
-            {
-                "tables": found.tables,
-                "hands": found.hands,
-                "ok": not problems,
-                "problems": problems,
-                "decks_opened": found.decks_opened,
-            }
-        )
+        last_line({"tables": found.tables, "hands": found.hands, "ok": not problems, "problems": problems})
     else:
         if found.problems:
             rows = [(p.table, p.version, p.what) for p in found.problems]
@@ -113,6 +105,8 @@ async def _verify(only: str, data: Path | None, *, quiet: bool) -> Verification:
             if not found.problems:
                 could_not_run(what)
             notes.print(f"[yellow]note[/yellow] {escape(what)}", soft_wrap=True)
+        elif key is not None:
+            notes.print(f"{found.decks_opened} of {found.decks_closed} decks opened")
         return found
 
 

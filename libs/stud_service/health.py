@@ -50,6 +50,8 @@ class Health(health_pb2_grpc.HealthServicer):
         told = None
         while True:
             changed, status = self._changed, self._statuses.get(request.service, Response.SERVICE_UNKNOWN)
+            if status == told and self._ended:
+                return  # else the stop would wait for the watcher
             if status == told:
                 await changed.wait()
             else:

@@ -22,7 +22,7 @@ from stud_eventlog.errors import ChainBroken
 from stud_eventlog.log import EventLog
 from stud_eventlog.types import Append, Head, StoredCommit, VersionConflict
 from stud_service.refusals import Refused
-from stud_wire.codec import WireError
+from stud_wire.codec import UnknownEventError, WireError
 from stud_wire.commits import Meta, decode_commit, encode_commit
 
 Make = Callable[[TableBook], "tuple[VerdictEvent, Meta] | None"]
@@ -54,10 +54,17 @@ class VerdictLog:
         self._writer: asyncio.Task[None] | None = None
 
     async def load(self) -> None:
-        """Fold the whole log; raises ChainBroken and WireError when it cannot be trusted, and EventLogError."""
+        """Fold the whole log. Raises ChainBroken when it cannot be trusted, UnknownEventError for a newer build's, and
+        EventLogError.
+        """
         book = ShardBook()
         async for commit in self._log.read_all(self.stream):
-            _fold(book, commit)
+            try:
+                _fold(book, commit)
+            except UnknownEventError:
+                raise
+            except WireError as why:
+                raise ChainBroken(self.stream, commit.version, f"it cannot be read: {why}") from why
         self.book, self.unread = book, None
 
     async def load_if_sound(self) -> None:
@@ -66,7 +73,7 @@ class VerdictLog:
         """
         try:
             await self.load()
-        except (ChainBroken, WireError) as why:
+        except (ChainBroken, UnknownEventError) as why:
             self.unread = why
             log.critical("verdicts_broken", stream=self.stream, why=str(why))
 
@@ -80,7 +87,7 @@ class VerdictLog:
         """Return the book for who asks about it. Raises Refused(LOG_BROKEN), EventLogError."""
         try:
             return await self.sound()
-        except (ChainBroken, WireError):
+        except (ChainBroken, UnknownEventError):
             text = "the referee's log of this table's shard cannot be trusted as it stands: operators are needed"
             raise Refused("LOG_BROKEN", text) from None
 

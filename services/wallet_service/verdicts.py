@@ -55,7 +55,7 @@ class Verdicts:
 
     async def load(self) -> None:
         """Read everything there is. A shard whose log is broken, or newer than this build, waits for operators (its
-        feed stands still, nothing of it is paid out) and the others do not. Raises EventLogError, WireError.
+        feed stands still, nothing of it is paid out) and the others do not. Raises EventLogError.
         """
         for shard in range(keys.SHARDS):  # one by one: side by side they would wait for connections
             try:
@@ -70,7 +70,7 @@ class Verdicts:
     async def advance(self, shard: int, up_to: int | None = None) -> None:
         """Read a shard's log on to its end, if a version is named only where that is not known yet.
 
-        Raises EventLogError, WireError; not for what comes behind that version.
+        Raises EventLogError, UnknownEventError; not for what comes behind that version.
         """
         async with self._reading[shard]:
             if up_to is not None and up_to <= self._read_to[shard]:
@@ -80,9 +80,12 @@ class Verdicts:
                     for event in decode_commit(stored.body).events:
                         self._fold(event, stored.version)
                     self._read_to[shard] = stored.version
-            except WireError:
-                if up_to is None or self._read_to[shard] < up_to:
+            except WireError as why:
+                if up_to is not None and up_to <= self._read_to[shard]:
+                    return
+                if isinstance(why, UnknownEventError):  # a newer build will read it
                     raise
+                raise ChainBroken(keys.verdicts(shard), self._read_to[shard] + 1, f"it cannot be read: {why}") from why
 
     def _fold(self, event: Any, version: int) -> None:
         if not isinstance(event, ve.HandDisputed | Final):

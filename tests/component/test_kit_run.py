@@ -406,13 +406,16 @@ def test_a_stop_that_fails_is_told_and_does_not_hang(start, log_url):
 
 
 async def test_watchers_of_its_health_hear_of_the_end(start, log_url_async):
-    service = start(log_url_async)
+    service = start(log_url_async, STUD_STOP_GRACE_MS="60000")
     await asyncio.to_thread(service.until_serving)
     async with grpc.aio.insecure_channel(service.address) as channel:
         stub: Any = health_pb2_grpc.HealthStub(channel)
         watch = stub.Watch(health_pb2.HealthCheckRequest())
         assert (await watch.read()).status == health_pb2.HealthCheckResponse.SERVING
+        strange = stub.Watch(health_pb2.HealthCheckRequest(service="nobody"))
+        assert (await strange.read()).status == health_pb2.HealthCheckResponse.SERVICE_UNKNOWN
         service.process.send_signal(signal.SIGTERM)
         assert (await watch.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
-        watch.cancel()
+        assert await watch.read() is grpc.aio.EOF  # his stream ends too: the stop waits for no watcher
+        assert await strange.read() is grpc.aio.EOF
         assert await asyncio.to_thread(service.end) == 0

@@ -1,6 +1,7 @@
 """The referee's log of one shard cannot be trusted: its tables wait for operators, everybody else's play on."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,11 +15,13 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud.wallet.v1 import wallet_service_pb2 as wallet
 from stud_core.state import Life
 from stud_eventlog import keys
+from stud_eventlog.types import NO_HASH, Append, StoredCommit
 from stud_service.refusals import Refused
 from tests.support.playing_memory import DEPOSIT, Game
 from tests.support.system_memory import MemorySystem, simulated
 from wallet_service.servicer import WalletServicer
 
+Broken = Callable[[StoredCommit, bytes], tuple[StoredCommit, bytes]]
 HURT, SOUND, LATER = "t-1", "t-2", "t-3"
 
 
@@ -69,8 +72,24 @@ async def reasons(system: MemorySystem) -> set[str]:
     return told
 
 
+def flipped(commit: StoredCommit, stored_hash: bytes) -> tuple[StoredCommit, bytes]:
+    """One byte is another one; the hashes tell."""
+    return replace(commit, body=commit.body[:-1] + bytes([commit.body[-1] ^ 1])), stored_hash
+
+
+def garbage(commit: StoredCommit, _: bytes) -> tuple[StoredCommit, bytes]:
+    """Nothing that anybody can read, under a sound hash."""
+    written = Append(commit.stream, 0, NO_HASH, commit.commit_id, b"\xff\xffgarbage")
+    return replace(commit, body=written.body), written.head.hash
+
+
+@pytest.mark.parametrize("broken", [flipped, garbage])
+def test_one_shards_verdicts_that_cannot_be_trusted_hold_up_its_own_tables_only(tmp_path: Path, broken: Broken):
+    play(tmp_path, broken)
+
+
 @simulated
-async def test_one_shards_verdicts_that_were_edited_hold_up_its_own_tables_only(tmp_path: Path):
+async def play(tmp_path: Path, broken: Broken):
     assert len({keys.shard_of(table) for table in (HURT, SOUND, LATER)}) == 3
     async with MemorySystem(tmp_path) as system:
         hurt, sound, later = (Game(system, table) for table in (HURT, SOUND, LATER))
@@ -82,7 +101,8 @@ async def test_one_shards_verdicts_that_were_edited_hold_up_its_own_tables_only(
         await system.crash("rules")
         rows = system.store.data.logs[stream_of(HURT)]
         honest = rows[0]
-        rows[0] = replace(honest[0], body=honest[0].body[:-1] + bytes([honest[0].body[-1] ^ 1])), honest[1]
+        assert len(rows) == 1
+        rows[0] = broken(*honest)
         with capture_logs() as lines:
             await system.start("wallet")
             await system.start("rules")
