@@ -145,7 +145,7 @@ class RedisEventLog:
         await self._availability.wait()
 
     async def _answer_and_verify(self) -> None:
-        await self._question_wire.drop_idle()  # what was lost was lost to all of them
+        self._question_wire.renew_idle()  # what was lost was lost to all of them
         await call(self._wire, "PING")
         await self._writer.verify()
 

@@ -36,6 +36,7 @@ class RedisWire:
         self._seen: set[AbstractConnection] = set()
         self._used: set[AbstractConnection] = set()
         self._hung_up: set[AbstractConnection] = set()
+        self._stale: set[AbstractConnection] = set()
         # First come, first served, which the pool is not; and who waits in vain learns that we are busy, not that the
         # server is lost.
         self._turns = asyncio.Semaphore(connections)
@@ -79,6 +80,9 @@ class RedisWire:
             self._used.add(connection)
             stop_if_cancelled()
             self._notice(connection)
+            if connection in self._stale:
+                await connection.disconnect(nowait=True)
+                await connection.connect()  # type: ignore[no-untyped-call]
             async with asyncio.timeout(timeout_s or self._timeout_s):
                 await connection.send_packed_command(pack(commands), check_health=False)
                 stop_if_cancelled()
@@ -119,6 +123,7 @@ class RedisWire:
         # must not have the others refused.
         ours = connection in self._hung_up
         self._hung_up.discard(connection)
+        self._stale.discard(connection)
         if self.on_lost is not None and not ours:
             self.on_lost("a connection had to be made anew")
 
@@ -128,12 +133,13 @@ class RedisWire:
             self.on_lost(text)
         return replies + [Lost(sent, text)] * (len(commands) - len(replies))
 
-    async def drop_idle(self) -> None:
-        """Closes the connections that nobody uses: the next command makes its own."""
-        for connection in self._seen - self._used:
-            self._hung_up.add(connection)
-            # Not by the pool, which waits for the end: whoever asks meanwhile would get a connection that is closing.
-            await connection.disconnect(nowait=True)
+    def renew_idle(self) -> None:
+        """Connections that nobody uses are made anew when somebody does, and by him: closed here, one that is just
+        being handed out would break in his hands.
+        """
+        idle = self._seen - self._used
+        self._hung_up |= idle
+        self._stale |= idle
 
     async def close(self) -> None:
         await self._pool.aclose()

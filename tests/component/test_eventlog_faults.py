@@ -400,8 +400,31 @@ async def test_who_asks_while_idle_connections_are_let_go_gets_his_answer(direct
             await asyncio.sleep(0)
         return len(await direct.read(STREAM))
 
-    for _ in range(20):
+    async def renew(ticks: int) -> None:
+        for _ in range(ticks):
+            await asyncio.sleep(0)
+        direct._question_wire.renew_idle()
+
+    for after in range(40):
         assert await asyncio.gather(*(ask(0) for _ in range(8))) == [1] * 8
-        _, *answers = await asyncio.gather(direct._question_wire.drop_idle(), *(ask(ticks) for ticks in range(8)))
+        generation = direct._question_wire.generation
+        _, _, *answers = await asyncio.gather(renew(0), renew(after), *(ask(ticks) for ticks in range(8)))
         assert answers == [1] * 8
+        assert direct._question_wire.generation > generation  # they were
     assert losses == []
+
+
+async def test_a_connection_that_is_just_being_made_is_left_to_who_makes_it(log: RedisEventLog, proxy: Proxy):
+    head = await write(log, STREAM, b"before", feed=FEED)
+    assert await log.head(STREAM) == head
+    proxy.cut()
+    with pytest.raises(LogUnavailable):
+        await log.head(STREAM)
+    await asyncio.wait_for(log.wait_available(), 5)
+    proxy.replies.hold()
+    asking = asyncio.create_task(log.head(STREAM))
+    await asyncio.sleep(0.05)
+    log._question_wire.renew_idle()
+    proxy.heal()
+    assert await asking == head
+    assert await log.head(STREAM) == head
