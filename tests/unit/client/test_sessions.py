@@ -31,9 +31,10 @@ class Table(rpc.TableServiceServicer):
         self.accepted: dict[str, int] = {}
         self.refuse: dict[str, list[str]] = {}
         self.swallow: set[str] = set()
-        self.cut = asyncio.Event()
+        self.breaks = 0
         self.cut_with: Refused | None = None
-        self.open_streams = 0
+        self.open_streams: list[int] = []
+        """After how many breaks each was opened: a client may be back before the last old one has ended."""
         self.reset_at: int | None = None
 
     async def move(self, count: int = 1) -> None:
@@ -43,9 +44,8 @@ class Table(rpc.TableServiceServicer):
 
     async def break_streams(self, how: Refused | None = None) -> None:
         self.cut_with = how
-        self.cut.set()
-        await until(lambda: not self.open_streams)
-        self.cut.clear()
+        self.breaks += 1
+        await until(lambda: all(born == self.breaks for born in self.open_streams))
 
     async def _write(self, context, response) -> None:
         """Two tasks write to one stream, and gRPC allows one write at a time."""
@@ -66,7 +66,8 @@ class Table(rpc.TableServiceServicer):
 
     async def _follow(self, subscribe, send) -> None:
         self.subscribed.append(subscribe)
-        self.open_streams += 1
+        born = self.breaks
+        self.open_streams.append(born)
         try:
             if subscribe.table == "unknown":
                 raise Refused("UNKNOWN_TABLE", "there is no such table")
@@ -74,22 +75,22 @@ class Table(rpc.TableServiceServicer):
             if sent is None or (self.reset_at is not None and sent > self.reset_at):
                 sent = self.version
                 await send(self._update(sent, reset=True))
-            while not self.cut.is_set():
+            while born == self.breaks:
                 while sent < self.version:
                     sent += 1
                     await send(self._update(sent))
                 if subscribe.table == "ends":
                     return
-                await self._until_moved_or_cut()
+                await self._until_moved_or_cut(born)
             if self.cut_with is not None:
                 raise self.cut_with
             raise Refused("STOPPING", "cut")
         finally:
-            self.open_streams -= 1
+            self.open_streams.remove(born)
 
-    async def _until_moved_or_cut(self) -> None:
+    async def _until_moved_or_cut(self, born: int) -> None:
         version = self.version
-        await until(lambda: version != self.version or self.cut.is_set())
+        await until(lambda: version != self.version or born != self.breaks)
 
     def _update(self, version: int, *, reset: bool = False) -> pb.TableUpdate:
         return pb.TableUpdate(table="t", version=version, head_hash=hash_at(version), reset=reset)
