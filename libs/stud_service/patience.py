@@ -23,6 +23,7 @@ from stud_eventlog.log import EventLog
 from stud_service.refusals import Refused
 from stud_wire.codec import UnknownEventError
 
+T = TypeVar("T")
 logger = structlog.get_logger(__name__)
 
 FIRST_PAUSE_S = 0.02
@@ -35,9 +36,6 @@ DETERMINISTIC = (ValueError, LookupError, TypeError, ArithmeticError, AttributeE
 
 class Poison(Exception):
     """The message cannot be handled, now or ever. The text ends up among the dead letters: no card may be in it."""
-
-
-T = TypeVar("T")
 
 
 class Standstill(Exception):
