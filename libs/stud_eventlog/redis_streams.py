@@ -145,7 +145,8 @@ class RedisEventLog:
         await self._availability.wait()
 
     async def _answer_and_verify(self) -> None:
-        self._question_wire.renew_idle()  # what was lost was lost to all of them
+        for wire in self._wires:  # what was lost was lost to all of them, and is told once
+            wire.renew_idle()
         await call(self._wire, "PING")
         await self._writer.verify()
 

@@ -252,3 +252,23 @@ async def test_a_reader_waits_through_a_restart(log: RedisEventLog, fresh_server
     await write(log, STREAM, b"2", feed=FEED)
     assert [entry.event for entry in await log.read_feeds({FEED: position})] == [b"2"]
     assert told == Told([], [])
+
+
+async def test_one_death_of_the_server_is_one_loss(log: RedisEventLog, fresh_server: EmbeddedServer):
+    """However many connections there were: when they are next used, much later perhaps, nobody is refused again."""
+
+    async def much_at_once(round_no: int) -> None:
+        streams = [keys.table_log(7, f"t-{round_no}-{number}") for number in range(6)]
+        appends = [log.append(an_append(stream)) for stream in streams]
+        await asyncio.gather(*appends, *(log.ping() for _ in range(6)), *(log.head(stream) for stream in streams))
+        await log.read_feeds({FEED: "0-0"}, block_ms=1)
+
+    await much_at_once(1)
+    await fresh_server.kill()
+    await fresh_server.start()
+    await until_verified(log)
+    losses: list[str] = []
+    for wire in log._wires:
+        wire.on_lost = losses.append
+    await much_at_once(2)
+    assert losses == []
