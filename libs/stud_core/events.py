@@ -165,11 +165,14 @@ class PlayerSeated(E, frozen=True, gc=False):
 
 
 class SeatReleased(E, frozen=True, gc=False):
-    """A reservation ended without a seat: ``reason`` is a refusal reason's name."""
+    """A reservation ended without a seat: ``reason`` is a refusal reason's name, ``balance`` the account's where that
+    was too small.
+    """
 
     sitting_no: int
     seat: int
     reason: str
+    balance: int | None = None
 
 
 class TopUpRequested(E, frozen=True, gc=False):
@@ -189,9 +192,12 @@ class TopUpPending(E, frozen=True, gc=False):
 
 
 class TopUpRefused(E, frozen=True, gc=False):
+    """``reason`` is a refusal reason's name, ``balance`` the account's where that was too small."""
+
     sitting_no: int
     top_up_no: int
     reason: str
+    balance: int | None = None
 
 
 class ChipsAdded(E, frozen=True, gc=False):

@@ -52,12 +52,13 @@ class BuyInFunded(E, frozen=True, gc=False):
 
 
 class BuyInDeclined(E, frozen=True, gc=False):
-    """The wallet would not fund a sitting."""
+    """The wallet would not fund a sitting; ``balance`` is the account's where that was too small."""
 
     table: str
     sitting_no: int
     account: str
     reason: str
+    balance: int | None = None
 
 
 class TopUpFunded(E, frozen=True, gc=False):
@@ -71,13 +72,14 @@ class TopUpFunded(E, frozen=True, gc=False):
 
 
 class TopUpDeclined(E, frozen=True, gc=False):
-    """The wallet would not fund a top-up."""
+    """The wallet would not fund a top-up; ``balance`` is the account's where that was too small."""
 
     table: str
     sitting_no: int
     top_up_no: int
     account: str
     reason: str
+    balance: int | None = None
 
 
 class HandSettled(E, frozen=True, gc=False):

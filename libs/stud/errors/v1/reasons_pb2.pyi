@@ -58,6 +58,12 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     """The table's log cannot be trusted as it stands (a byte was changed, a commit is missing, a newer build wrote it);
     operators are needed. DATA_LOSS.
     """
+    REASON_RATE_LIMITED: _Reason.ValueType  # 16
+    """Too many calls of this kind; metadata "retry_after_ms" says when the next one is taken. RESOURCE_EXHAUSTED."""
+    REASON_OWN_INTEREST: _Reason.ValueType  # 17
+    """The caller has an interest in what is decided (a seat, a hand, the account), so that somebody else must decide it.
+    PERMISSION_DENIED.
+    """
     REASON_UNKNOWN_TABLE: _Reason.ValueType  # 20
     """There is no such table. NOT_FOUND."""
     REASON_TABLE_NOT_OPEN: _Reason.ValueType  # 21
@@ -69,9 +75,11 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     REASON_TABLE_NOT_PAUSED: _Reason.ValueType  # 24
     """The table is not paused or draining. FAILED_PRECONDITION."""
     REASON_INVALID_RULESET: _Reason.ValueType  # 25
-    """The ruleset has a knob out of range. INVALID_ARGUMENT."""
+    """A knob of the ruleset is out of range; metadata "field", "min" and "max" are of the first that is wrong, the detail
+    WrongFields lists them all. INVALID_ARGUMENT.
+    """
     REASON_INVALID_TABLE: _Reason.ValueType  # 26
-    """A table parameter is out of range. INVALID_ARGUMENT."""
+    """A table parameter is out of range; as INVALID_RULESET. INVALID_ARGUMENT."""
     REASON_SEAT_TAKEN: _Reason.ValueType  # 30
     """Somebody has that seat. ALREADY_EXISTS."""
     REASON_SEAT_OUT_OF_RANGE: _Reason.ValueType  # 31
@@ -111,9 +119,13 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     REASON_NOT_YOUR_TURN: _Reason.ValueType  # 52
     """It is another player's turn. FAILED_PRECONDITION."""
     REASON_STALE_TURN: _Reason.ValueType  # 53
-    """The turn is over. FAILED_PRECONDITION."""
+    """The turn is over, or the price is another; metadata "turn_id" is the turn that is open now, whosever it is, 0 = none.
+    FAILED_PRECONDITION.
+    """
     REASON_ILLEGAL_ACTION: _Reason.ValueType  # 54
-    """The rules do not allow it; metadata "rule" and "legal". FAILED_PRECONDITION."""
+    """The rules do not allow it; metadata "rule" and "legal", the latter also as the detail LegalActions.
+    FAILED_PRECONDITION.
+    """
     REASON_DEADLINE_PASSED: _Reason.ValueType  # 55
     """The clock had run out; the timeout's action stands. FAILED_PRECONDITION."""
     REASON_NO_PROMPT: _Reason.ValueType  # 56
@@ -135,7 +147,7 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     REASON_UNKNOWN_ACCOUNT: _Reason.ValueType  # 70
     """There is no such account. NOT_FOUND."""
     REASON_INSUFFICIENT_FUNDS: _Reason.ValueType  # 71
-    """The balance is too small; metadata "balance". FAILED_PRECONDITION."""
+    """The balance is too small; metadata "balance" is what there is, minor units. FAILED_PRECONDITION."""
     REASON_ACCOUNT_FROZEN: _Reason.ValueType  # 72
     """The account is frozen. FAILED_PRECONDITION."""
     REASON_ACCOUNT_NOT_FROZEN: _Reason.ValueType  # 73
@@ -216,6 +228,12 @@ REASON_LOG_BROKEN: Reason.ValueType  # 15
 """The table's log cannot be trusted as it stands (a byte was changed, a commit is missing, a newer build wrote it);
 operators are needed. DATA_LOSS.
 """
+REASON_RATE_LIMITED: Reason.ValueType  # 16
+"""Too many calls of this kind; metadata "retry_after_ms" says when the next one is taken. RESOURCE_EXHAUSTED."""
+REASON_OWN_INTEREST: Reason.ValueType  # 17
+"""The caller has an interest in what is decided (a seat, a hand, the account), so that somebody else must decide it.
+PERMISSION_DENIED.
+"""
 REASON_UNKNOWN_TABLE: Reason.ValueType  # 20
 """There is no such table. NOT_FOUND."""
 REASON_TABLE_NOT_OPEN: Reason.ValueType  # 21
@@ -227,9 +245,11 @@ REASON_TABLE_PAUSED: Reason.ValueType  # 23
 REASON_TABLE_NOT_PAUSED: Reason.ValueType  # 24
 """The table is not paused or draining. FAILED_PRECONDITION."""
 REASON_INVALID_RULESET: Reason.ValueType  # 25
-"""The ruleset has a knob out of range. INVALID_ARGUMENT."""
+"""A knob of the ruleset is out of range; metadata "field", "min" and "max" are of the first that is wrong, the detail
+WrongFields lists them all. INVALID_ARGUMENT.
+"""
 REASON_INVALID_TABLE: Reason.ValueType  # 26
-"""A table parameter is out of range. INVALID_ARGUMENT."""
+"""A table parameter is out of range; as INVALID_RULESET. INVALID_ARGUMENT."""
 REASON_SEAT_TAKEN: Reason.ValueType  # 30
 """Somebody has that seat. ALREADY_EXISTS."""
 REASON_SEAT_OUT_OF_RANGE: Reason.ValueType  # 31
@@ -269,9 +289,13 @@ REASON_HAND_NOT_STARTABLE: Reason.ValueType  # 51
 REASON_NOT_YOUR_TURN: Reason.ValueType  # 52
 """It is another player's turn. FAILED_PRECONDITION."""
 REASON_STALE_TURN: Reason.ValueType  # 53
-"""The turn is over. FAILED_PRECONDITION."""
+"""The turn is over, or the price is another; metadata "turn_id" is the turn that is open now, whosever it is, 0 = none.
+FAILED_PRECONDITION.
+"""
 REASON_ILLEGAL_ACTION: Reason.ValueType  # 54
-"""The rules do not allow it; metadata "rule" and "legal". FAILED_PRECONDITION."""
+"""The rules do not allow it; metadata "rule" and "legal", the latter also as the detail LegalActions.
+FAILED_PRECONDITION.
+"""
 REASON_DEADLINE_PASSED: Reason.ValueType  # 55
 """The clock had run out; the timeout's action stands. FAILED_PRECONDITION."""
 REASON_NO_PROMPT: Reason.ValueType  # 56
@@ -293,7 +317,7 @@ REASON_PRE_ACTION_NOT_ALLOWED: Reason.ValueType  # 63
 REASON_UNKNOWN_ACCOUNT: Reason.ValueType  # 70
 """There is no such account. NOT_FOUND."""
 REASON_INSUFFICIENT_FUNDS: Reason.ValueType  # 71
-"""The balance is too small; metadata "balance". FAILED_PRECONDITION."""
+"""The balance is too small; metadata "balance" is what there is, minor units. FAILED_PRECONDITION."""
 REASON_ACCOUNT_FROZEN: Reason.ValueType  # 72
 """The account is frozen. FAILED_PRECONDITION."""
 REASON_ACCOUNT_NOT_FROZEN: Reason.ValueType  # 73

@@ -191,6 +191,7 @@ class BuyInDeclined(_message.Message):
     SITTING_NO_FIELD_NUMBER: _builtins.int
     ACCOUNT_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    BALANCE_FIELD_NUMBER: _builtins.int
     table: _builtins.str
     """Table id."""
     sitting_no: _builtins.int
@@ -199,6 +200,8 @@ class BuyInDeclined(_message.Message):
     """Account."""
     reason: _builtins.str
     """Name of a reason."""
+    balance: _builtins.int
+    """The account's balance where it was too small, minor units."""
     def __init__(
         self,
         *,
@@ -206,12 +209,15 @@ class BuyInDeclined(_message.Message):
         sitting_no: _builtins.int = ...,
         account: _builtins.str = ...,
         reason: _builtins.str = ...,
+        balance: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_balance", b"_balance", "balance", b"balance"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "reason", b"reason", "sitting_no", b"sitting_no", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_balance", b"_balance", "account", b"account", "balance", b"balance", "reason", b"reason", "sitting_no", b"sitting_no", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__balance: _TypeAlias = _typing.Literal["balance"]  # noqa: Y015
+    _WhichOneofArgType__balance: _TypeAlias = _typing.Literal["_balance", b"_balance"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__balance) -> _WhichOneofReturnType__balance | None: ...
 
 Global___BuyInDeclined: _TypeAlias = BuyInDeclined  # noqa: Y015
 
@@ -264,6 +270,7 @@ class TopUpDeclined(_message.Message):
     TOP_UP_NO_FIELD_NUMBER: _builtins.int
     ACCOUNT_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    BALANCE_FIELD_NUMBER: _builtins.int
     table: _builtins.str
     """Table id."""
     sitting_no: _builtins.int
@@ -274,6 +281,8 @@ class TopUpDeclined(_message.Message):
     """Account."""
     reason: _builtins.str
     """Name of a reason."""
+    balance: _builtins.int
+    """The account's balance where it was too small, minor units."""
     def __init__(
         self,
         *,
@@ -282,12 +291,15 @@ class TopUpDeclined(_message.Message):
         top_up_no: _builtins.int = ...,
         account: _builtins.str = ...,
         reason: _builtins.str = ...,
+        balance: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_balance", b"_balance", "balance", b"balance"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "reason", b"reason", "sitting_no", b"sitting_no", "table", b"table", "top_up_no", b"top_up_no"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_balance", b"_balance", "account", b"account", "balance", b"balance", "reason", b"reason", "sitting_no", b"sitting_no", "table", b"table", "top_up_no", b"top_up_no"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__balance: _TypeAlias = _typing.Literal["balance"]  # noqa: Y015
+    _WhichOneofArgType__balance: _TypeAlias = _typing.Literal["_balance", b"_balance"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__balance) -> _WhichOneofReturnType__balance | None: ...
 
 Global___TopUpDeclined: _TypeAlias = TopUpDeclined  # noqa: Y015
 

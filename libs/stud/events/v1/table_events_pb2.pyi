@@ -405,24 +405,30 @@ class SeatReleased(_message.Message):
     SITTING_NO_FIELD_NUMBER: _builtins.int
     SEAT_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    BALANCE_FIELD_NUMBER: _builtins.int
     sitting_no: _builtins.int
     """Sitting."""
     seat: _builtins.int
     """Seat 1 to 8."""
     reason: _builtins.str
     """Name of a reason."""
+    balance: _builtins.int
+    """The account's balance where it was too small, minor units."""
     def __init__(
         self,
         *,
         sitting_no: _builtins.int = ...,
         seat: _builtins.int = ...,
         reason: _builtins.str = ...,
+        balance: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_balance", b"_balance", "balance", b"balance"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "seat", b"seat", "sitting_no", b"sitting_no"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_balance", b"_balance", "balance", b"balance", "reason", b"reason", "seat", b"seat", "sitting_no", b"sitting_no"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__balance: _TypeAlias = _typing.Literal["balance"]  # noqa: Y015
+    _WhichOneofArgType__balance: _TypeAlias = _typing.Literal["_balance", b"_balance"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__balance) -> _WhichOneofReturnType__balance | None: ...
 
 Global___SeatReleased: _TypeAlias = SeatReleased  # noqa: Y015
 
@@ -511,24 +517,30 @@ class TopUpRefused(_message.Message):
     SITTING_NO_FIELD_NUMBER: _builtins.int
     TOP_UP_NO_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    BALANCE_FIELD_NUMBER: _builtins.int
     sitting_no: _builtins.int
     """Sitting."""
     top_up_no: _builtins.int
     """Top-up."""
     reason: _builtins.str
     """Name of a reason."""
+    balance: _builtins.int
+    """The account's balance where it was too small, minor units."""
     def __init__(
         self,
         *,
         sitting_no: _builtins.int = ...,
         top_up_no: _builtins.int = ...,
         reason: _builtins.str = ...,
+        balance: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_balance", b"_balance", "balance", b"balance"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "sitting_no", b"sitting_no", "top_up_no", b"top_up_no"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_balance", b"_balance", "balance", b"balance", "reason", b"reason", "sitting_no", b"sitting_no", "top_up_no", b"top_up_no"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__balance: _TypeAlias = _typing.Literal["balance"]  # noqa: Y015
+    _WhichOneofArgType__balance: _TypeAlias = _typing.Literal["_balance", b"_balance"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__balance) -> _WhichOneofReturnType__balance | None: ...
 
 Global___TopUpRefused: _TypeAlias = TopUpRefused  # noqa: Y015
 

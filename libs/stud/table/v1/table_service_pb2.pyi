@@ -3,8 +3,9 @@
 isort:skip_file
 Tables: seats, hands, turns. The caller is always the token's subject; no request names its own account.
 Every write carries a request_id: the same id and content answers the first result again, other content
-is REQUEST_ID_REUSED, a refused one is judged afresh. Remembered are the ids of this hand and the last. Refusals carry a google.rpc.ErrorInfo (see
-stud/errors/v1/reasons.proto).
+is REQUEST_ID_REUSED, a refused one is judged afresh. What moves money (TakeSeat, AddChips, LeaveSeat) is remembered
+for good, the others for this hand and the last. Refusals carry a google.rpc.ErrorInfo (see
+stud/errors/v1/reasons.proto) and, where it helps, a second detail (stud/errors/v1/details.proto).
 """
 
 from collections import abc as _abc
@@ -127,6 +128,38 @@ SEAT_STATUS_HELD: SeatStatus.ValueType  # 5
 """The payment is held until operators decide."""
 Global___SeatStatus: _TypeAlias = SeatStatus  # noqa: Y015
 
+class _TopUpState:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _TopUpStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_TopUpState.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    TOP_UP_STATE_UNSPECIFIED: _TopUpState.ValueType  # 0
+    """Not set."""
+    TOP_UP_STATE_REQUESTED: _TopUpState.ValueType  # 1
+    """The wallet has been asked."""
+    TOP_UP_STATE_PENDING: _TopUpState.ValueType  # 2
+    """Paid; the chips wait for a hand boundary where they fit."""
+    TOP_UP_STATE_ADDED: _TopUpState.ValueType  # 3
+    """The chips are in the stack."""
+    TOP_UP_STATE_REFUSED: _TopUpState.ValueType  # 4
+    """The wallet declined; nothing was debited."""
+
+class TopUpState(_TopUpState, metaclass=_TopUpStateEnumTypeWrapper):
+    """How far a request for more chips came."""
+
+TOP_UP_STATE_UNSPECIFIED: TopUpState.ValueType  # 0
+"""Not set."""
+TOP_UP_STATE_REQUESTED: TopUpState.ValueType  # 1
+"""The wallet has been asked."""
+TOP_UP_STATE_PENDING: TopUpState.ValueType  # 2
+"""Paid; the chips wait for a hand boundary where they fit."""
+TOP_UP_STATE_ADDED: TopUpState.ValueType  # 3
+"""The chips are in the stack."""
+TOP_UP_STATE_REFUSED: TopUpState.ValueType  # 4
+"""The wallet declined; nothing was debited."""
+Global___TopUpState: _TypeAlias = TopUpState  # noqa: Y015
+
 class _SeatOutcome:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -139,6 +172,8 @@ class _SeatOutcomeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SeatOutco
     """Seated."""
     SEAT_OUTCOME_PENDING: _SeatOutcome.ValueType  # 2
     """The wallet has not answered yet; watch the table."""
+    SEAT_OUTCOME_LEFT: _SeatOutcome.ValueType  # 3
+    """This call was made before, and the sitting that came of it is over: send a new request_id to sit down again."""
 
 class SeatOutcome(_SeatOutcome, metaclass=_SeatOutcomeEnumTypeWrapper):
     """How far a seat request came."""
@@ -149,7 +184,27 @@ SEAT_OUTCOME_SEATED: SeatOutcome.ValueType  # 1
 """Seated."""
 SEAT_OUTCOME_PENDING: SeatOutcome.ValueType  # 2
 """The wallet has not answered yet; watch the table."""
+SEAT_OUTCOME_LEFT: SeatOutcome.ValueType  # 3
+"""This call was made before, and the sitting that came of it is over: send a new request_id to sit down again."""
 Global___SeatOutcome: _TypeAlias = SeatOutcome  # noqa: Y015
+
+class _Capability:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _CapabilityEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Capability.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    CAPABILITY_UNSPECIFIED: _Capability.ValueType  # 0
+    """Nothing."""
+
+class Capability(_Capability, metaclass=_CapabilityEnumTypeWrapper):
+    """What a client understands beyond the first version of this contract. Every later change of what arrives on a stream is
+    asked for here; what a server does not know it ignores.
+    """
+
+CAPABILITY_UNSPECIFIED: Capability.ValueType  # 0
+"""Nothing."""
+Global___Capability: _TypeAlias = Capability  # noqa: Y015
 
 @_typing.final
 class SeatView(_message.Message):
@@ -173,6 +228,7 @@ class SeatView(_message.Message):
     SHOWN_FIELD_NUMBER: _builtins.int
     ANTE_PROMPTED_FIELD_NUMBER: _builtins.int
     SHOW_PROMPTED_FIELD_NUMBER: _builtins.int
+    SITTING_NO_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     """Seat 1 to 8."""
     account: _builtins.str
@@ -201,6 +257,8 @@ class SeatView(_message.Message):
     """Whether an ante prompt waits for him."""
     show_prompted: _builtins.bool
     """Whether a show prompt waits for him."""
+    sitting_no: _builtins.int
+    """Sitting; 0 = free seat."""
     @_builtins.property
     def up(self) -> _containers.RepeatedScalarFieldContainer[_card_pb2.Card.ValueType]:
         """Cards face up in the order dealt."""
@@ -228,10 +286,11 @@ class SeatView(_message.Message):
         shown: _abc.Iterable[_card_pb2.Card.ValueType] | None = ...,
         ante_prompted: _builtins.bool = ...,
         show_prompted: _builtins.bool = ...,
+        sitting_no: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "all_in", b"all_in", "ante_prompted", b"ante_prompted", "bet", b"bet", "dealt_in", b"dealt_in", "down_count", b"down_count", "live", b"live", "paid", b"paid", "pending", b"pending", "seat", b"seat", "show_prompted", b"show_prompted", "shown", b"shown", "sitting_out", b"sitting_out", "stack", b"stack", "status", b"status", "up", b"up"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "all_in", b"all_in", "ante_prompted", b"ante_prompted", "bet", b"bet", "dealt_in", b"dealt_in", "down_count", b"down_count", "live", b"live", "paid", b"paid", "pending", b"pending", "seat", b"seat", "show_prompted", b"show_prompted", "shown", b"shown", "sitting_no", b"sitting_no", "sitting_out", b"sitting_out", "stack", b"stack", "status", b"status", "up", b"up"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -321,11 +380,13 @@ class TableView(_message.Message):
     COMMITMENT_FIELD_NUMBER: _builtins.int
     VERIFIED_HAND_FIELD_NUMBER: _builtins.int
     PROMPT_DEADLINE_MS_FIELD_NUMBER: _builtins.int
+    LAST_HAND_FIELD_NUMBER: _builtins.int
     life: Global___TableLife.ValueType
     """Life."""
     paused: _builtins.str
     """Why the table is paused; empty = it is not. LOG_BEHIND and LOG_BROKEN: nothing can be written until operators have
-    looked at the log; DEALER_SILENT: a hand waits for its cards (ends by itself when they come).
+    looked at the log; DEALER_SILENT: a hand waits for its cards (ends by itself when they come). Other names of the
+    error catalogue may follow; whatever else it is, an operator wrote it for people.
     """
     waiting_for: _builtins.str
     """Why no hand runs or starts; empty = one runs or is about to start."""
@@ -363,6 +424,12 @@ class TableView(_message.Message):
     def turn(self) -> Global___TurnView:
         """Whose turn it is; absent = nobody's."""
 
+    @_builtins.property
+    def last_hand(self) -> Global___LastHand:
+        """The hand whose pots were paid last, or that was voided: from then until the next antes are opened. While players are
+        still asked whether to show it is the running hand; absent = none.
+        """
+
     def __init__(
         self,
         *,
@@ -382,14 +449,225 @@ class TableView(_message.Message):
         commitment: _builtins.bytes = ...,
         verified_hand: _builtins.int = ...,
         prompt_deadline_ms: _builtins.int = ...,
+        last_hand: Global___LastHand | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "turn", b"turn"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "last_hand", b"last_hand", "turn", b"turn"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["button", b"button", "commitment", b"commitment", "community", b"community", "config", b"config", "hand_no", b"hand_no", "life", b"life", "paused", b"paused", "phase", b"phase", "pot_total", b"pot_total", "pots", b"pots", "prompt_deadline_ms", b"prompt_deadline_ms", "seats", b"seats", "street", b"street", "turn", b"turn", "verified_hand", b"verified_hand", "waiting_for", b"waiting_for"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["button", b"button", "commitment", b"commitment", "community", b"community", "config", b"config", "hand_no", b"hand_no", "last_hand", b"last_hand", "life", b"life", "paused", b"paused", "phase", b"phase", "pot_total", b"pot_total", "pots", b"pots", "prompt_deadline_ms", b"prompt_deadline_ms", "seats", b"seats", "street", b"street", "turn", b"turn", "verified_hand", b"verified_hand", "waiting_for", b"waiting_for"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___TableView: _TypeAlias = TableView  # noqa: Y015
+
+@_typing.final
+class LastHand(_message.Message):
+    """A hand that is over, to draw its end from. Cards that nobody showed are not in it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HAND_NO_FIELD_NUMBER: _builtins.int
+    VOIDED_FIELD_NUMBER: _builtins.int
+    STREET_FIELD_NUMBER: _builtins.int
+    BUTTON_FIELD_NUMBER: _builtins.int
+    SEATS_FIELD_NUMBER: _builtins.int
+    COMMUNITY_FIELD_NUMBER: _builtins.int
+    POTS_FIELD_NUMBER: _builtins.int
+    UNCALLED_FIELD_NUMBER: _builtins.int
+    RAKE_FIELD_NUMBER: _builtins.int
+    hand_no: _builtins.int
+    """Hand."""
+    voided: _builtins.bool
+    """Whether it was voided: every contribution went back."""
+    street: _builtins.int
+    """Street it ended on, 3 to 7; 0 = before any card."""
+    button: _builtins.int
+    """Seat of the button; 0 with a fixed dealer."""
+    community: _card_pb2.Card.ValueType
+    """Community card; unspecified if none."""
+    rake: _builtins.int
+    """Rake of all pots, minor units."""
+    @_builtins.property
+    def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___LastHandSeat]:
+        """Everybody dealt in, in deal order."""
+
+    @_builtins.property
+    def pots(self) -> _containers.RepeatedCompositeFieldContainer[Global___PaidPot]:
+        """Pots as they were paid, main pot first."""
+
+    @_builtins.property
+    def uncalled(self) -> Global___Uncalled:
+        """Part of a wager that nobody called, given back to who made it; absent = none."""
+
+    def __init__(
+        self,
+        *,
+        hand_no: _builtins.int = ...,
+        voided: _builtins.bool = ...,
+        street: _builtins.int = ...,
+        button: _builtins.int = ...,
+        seats: _abc.Iterable[Global___LastHandSeat] | None = ...,
+        community: _card_pb2.Card.ValueType = ...,
+        pots: _abc.Iterable[Global___PaidPot] | None = ...,
+        uncalled: Global___Uncalled | None = ...,
+        rake: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["uncalled", b"uncalled"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["button", b"button", "community", b"community", "hand_no", b"hand_no", "pots", b"pots", "rake", b"rake", "seats", b"seats", "street", b"street", "uncalled", b"uncalled", "voided", b"voided"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LastHand: _TypeAlias = LastHand  # noqa: Y015
+
+@_typing.final
+class LastHandSeat(_message.Message):
+    """A player of a hand that is over."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    ACCOUNT_FIELD_NUMBER: _builtins.int
+    SITTING_NO_FIELD_NUMBER: _builtins.int
+    LIVE_FIELD_NUMBER: _builtins.int
+    UP_FIELD_NUMBER: _builtins.int
+    DOWN_COUNT_FIELD_NUMBER: _builtins.int
+    SHOWN_FIELD_NUMBER: _builtins.int
+    RANK_FIELD_NUMBER: _builtins.int
+    PAID_FIELD_NUMBER: _builtins.int
+    WON_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """Seat 1 to 8."""
+    account: _builtins.str
+    """Account, as shown to the table; he may have left since."""
+    sitting_no: _builtins.int
+    """Sitting."""
+    live: _builtins.bool
+    """Whether he was still in when it ended."""
+    down_count: _builtins.int
+    """Number of cards face down."""
+    rank: _builtins.int
+    """Rank of the hand he showed, 1 (royal flush) to 7462; 0 = none was ranked."""
+    paid: _builtins.int
+    """What he put in, ante included and what came back uncalled not, minor units."""
+    won: _builtins.int
+    """What he was paid from the pots, or given back by a void, minor units."""
+    @_builtins.property
+    def up(self) -> _containers.RepeatedScalarFieldContainer[_card_pb2.Card.ValueType]:
+        """Cards face up in the order dealt."""
+
+    @_builtins.property
+    def shown(self) -> _containers.RepeatedScalarFieldContainer[_card_pb2.Card.ValueType]:
+        """Down cards he showed, in the order dealt; empty = he mucked them, folded, or nobody asked."""
+
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        account: _builtins.str = ...,
+        sitting_no: _builtins.int = ...,
+        live: _builtins.bool = ...,
+        up: _abc.Iterable[_card_pb2.Card.ValueType] | None = ...,
+        down_count: _builtins.int = ...,
+        shown: _abc.Iterable[_card_pb2.Card.ValueType] | None = ...,
+        rank: _builtins.int = ...,
+        paid: _builtins.int = ...,
+        won: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "down_count", b"down_count", "live", b"live", "paid", b"paid", "rank", b"rank", "seat", b"seat", "shown", b"shown", "sitting_no", b"sitting_no", "up", b"up", "won", b"won"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LastHandSeat: _TypeAlias = LastHandSeat  # noqa: Y015
+
+@_typing.final
+class PaidPot(_message.Message):
+    """A pot as it was paid."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POT_NO_FIELD_NUMBER: _builtins.int
+    AMOUNT_FIELD_NUMBER: _builtins.int
+    RAKE_FIELD_NUMBER: _builtins.int
+    SHARES_FIELD_NUMBER: _builtins.int
+    pot_no: _builtins.int
+    """0 = main pot."""
+    amount: _builtins.int
+    """Rake included, minor units."""
+    rake: _builtins.int
+    """Minor units."""
+    @_builtins.property
+    def shares(self) -> _containers.RepeatedCompositeFieldContainer[Global___PotShare]:
+        """Who got how much."""
+
+    def __init__(
+        self,
+        *,
+        pot_no: _builtins.int = ...,
+        amount: _builtins.int = ...,
+        rake: _builtins.int = ...,
+        shares: _abc.Iterable[Global___PotShare] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["amount", b"amount", "pot_no", b"pot_no", "rake", b"rake", "shares", b"shares"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PaidPot: _TypeAlias = PaidPot  # noqa: Y015
+
+@_typing.final
+class PotShare(_message.Message):
+    """Part of a pot."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    AMOUNT_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """Seat 1 to 8."""
+    amount: _builtins.int
+    """Minor units."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        amount: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["amount", b"amount", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PotShare: _TypeAlias = PotShare  # noqa: Y015
+
+@_typing.final
+class Uncalled(_message.Message):
+    """What came back to who wagered it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    AMOUNT_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """Seat 1 to 8."""
+    amount: _builtins.int
+    """Minor units."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        amount: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["amount", b"amount", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Uncalled: _TypeAlias = Uncalled  # noqa: Y015
 
 @_typing.final
 class PromptView(_message.Message):
@@ -442,12 +720,13 @@ class PrivateView(_message.Message):
     PRE_OPTIONS_FIELD_NUMBER: _builtins.int
     PRICE_FIELD_NUMBER: _builtins.int
     PRE_ACTION_FIELD_NUMBER: _builtins.int
+    LAST_TOP_UP_FIELD_NUMBER: _builtins.int
     sitting_no: _builtins.int
     """His sitting; 0 = none."""
     seat: _builtins.int
     """His seat."""
     turn_id: _builtins.int
-    """The turn he must take; 0 = none."""
+    """The turn he must take; 0 = none, or his choice ahead is about to take it."""
     auto_post: _builtins.bool
     """Whether his antes are posted automatically."""
     muck_losing: _builtins.bool
@@ -468,11 +747,17 @@ class PrivateView(_message.Message):
 
     @_builtins.property
     def pre_options(self) -> _containers.RepeatedCompositeFieldContainer[_seat_pb2.Option]:
-        """What he may choose ahead of his turn, with the amounts of this moment; empty on his turn, and where bet-ahead is off."""
+        """What he may choose ahead of his turn, with the amounts of this moment; empty on his turn, while his choice is being
+        done, and where bet-ahead is off.
+        """
 
     @_builtins.property
     def pre_action(self) -> Global___PreAction:
         """What he has chosen; absent = nothing, or no longer."""
+
+    @_builtins.property
+    def last_top_up(self) -> Global___TopUpView:
+        """His last request for more chips in this sitting; absent = none yet."""
 
     def __init__(
         self,
@@ -488,14 +773,55 @@ class PrivateView(_message.Message):
         pre_options: _abc.Iterable[_seat_pb2.Option] | None = ...,
         price: _builtins.int = ...,
         pre_action: Global___PreAction | None = ...,
+        last_top_up: Global___TopUpView | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["pre_action", b"pre_action"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["last_top_up", b"last_top_up", "pre_action", b"pre_action"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["auto_post", b"auto_post", "down", b"down", "muck_losing", b"muck_losing", "options", b"options", "pre_action", b"pre_action", "pre_options", b"pre_options", "price", b"price", "prompts", b"prompts", "seat", b"seat", "sitting_no", b"sitting_no", "turn_id", b"turn_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["auto_post", b"auto_post", "down", b"down", "last_top_up", b"last_top_up", "muck_losing", b"muck_losing", "options", b"options", "pre_action", b"pre_action", "pre_options", b"pre_options", "price", b"price", "prompts", b"prompts", "seat", b"seat", "sitting_no", b"sitting_no", "turn_id", b"turn_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___PrivateView: _TypeAlias = PrivateView  # noqa: Y015
+
+@_typing.final
+class TopUpView(_message.Message):
+    """A request for more chips."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOP_UP_NO_FIELD_NUMBER: _builtins.int
+    AMOUNT_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    BALANCE_FIELD_NUMBER: _builtins.int
+    top_up_no: _builtins.int
+    """Number of the top-up within the sitting, from 1, as AddChips answered it."""
+    amount: _builtins.int
+    """What was asked for, minor units."""
+    state: Global___TopUpState.ValueType
+    """How far it came."""
+    reason: _builtins.str
+    """Name of a reason when refused; else empty."""
+    balance: _builtins.int
+    """The account's balance when it was refused for want of funds, minor units."""
+    def __init__(
+        self,
+        *,
+        top_up_no: _builtins.int = ...,
+        amount: _builtins.int = ...,
+        state: Global___TopUpState.ValueType = ...,
+        reason: _builtins.str = ...,
+        balance: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_balance", b"_balance", "balance", b"balance"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_balance", b"_balance", "amount", b"amount", "balance", b"balance", "reason", b"reason", "state", b"state", "top_up_no", b"top_up_no"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__balance: _TypeAlias = _typing.Literal["balance"]  # noqa: Y015
+    _WhichOneofArgType__balance: _TypeAlias = _typing.Literal["_balance", b"_balance"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__balance) -> _WhichOneofReturnType__balance | None: ...
+
+Global___TopUpView: _TypeAlias = TopUpView  # noqa: Y015
 
 @_typing.final
 class PreAction(_message.Message):
@@ -525,7 +851,10 @@ Global___PreAction: _TypeAlias = PreAction  # noqa: Y015
 
 @_typing.final
 class TableUpdate(_message.Message):
-    """One step of a table: the commit's public events, the table after it, and this viewer's part."""
+    """One step of a table: the commit's public events, the table after it, and this viewer's part. What changes without a
+    commit (a choice ahead that was made or dropped, a table that cannot write its log, a stream that resumes) comes as an
+    update of the version the client has, without events and with `reset`.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -538,6 +867,7 @@ class TableUpdate(_message.Message):
     RESET_FIELD_NUMBER: _builtins.int
     MINE_FIELD_NUMBER: _builtins.int
     SENT_AT_MS_FIELD_NUMBER: _builtins.int
+    CURRENT_FIELD_NUMBER: _builtins.int
     table: _builtins.str
     """Table id."""
     version: _builtins.int
@@ -547,12 +877,16 @@ class TableUpdate(_message.Message):
     at_ms: _builtins.int
     """Milliseconds since the epoch."""
     reset: _builtins.bool
-    """Whether this is a full view that replaces whatever the client has: the first one, or a client ahead of the log."""
+    """Whether this is a full view of the present that replaces whatever the client has, also at the same version."""
     sent_at_ms: _builtins.int
-    """Server's clock when sent, milliseconds since the epoch."""
+    """Server's clock when sent, milliseconds since the epoch: what is left of a clock is its deadline less this."""
+    current: _builtins.bool
+    """Whether the table is shown as it is: true on the full view that ends what Subscribe asked for, and on every update
+    after it. False = an update that was missed, sent again: draw or skip it, answer nothing.
+    """
     @_builtins.property
     def events(self) -> _containers.RepeatedCompositeFieldContainer[_commit_pb2.Event]:
-        """Events of the commit, without sealed cards; empty in a full view."""
+        """What is public of the commit's events; empty in a full view, and where nothing of a commit is public."""
 
     @_builtins.property
     def view(self) -> Global___TableView:
@@ -560,7 +894,7 @@ class TableUpdate(_message.Message):
 
     @_builtins.property
     def mine(self) -> Global___PrivateView:
-        """This viewer's part."""
+        """This viewer's part, as it is now; absent for spectators, and where `current` is false."""
 
     def __init__(
         self,
@@ -574,10 +908,11 @@ class TableUpdate(_message.Message):
         reset: _builtins.bool = ...,
         mine: Global___PrivateView | None = ...,
         sent_at_ms: _builtins.int = ...,
+        current: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["mine", b"mine", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "events", b"events", "head_hash", b"head_hash", "mine", b"mine", "reset", b"reset", "sent_at_ms", b"sent_at_ms", "table", b"table", "version", b"version", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "current", b"current", "events", b"events", "head_hash", b"head_hash", "mine", b"mine", "reset", b"reset", "sent_at_ms", b"sent_at_ms", "table", b"table", "version", b"version", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -671,19 +1006,27 @@ class ListTablesRequest(_message.Message):
 
     CURRENCY_FIELD_NUMBER: _builtins.int
     INCLUDE_CLOSED_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     currency: _builtins.str
     """Only this currency; empty = all."""
     include_closed: _builtins.bool
     """Whether closed tables are listed too."""
+    page_size: _builtins.int
+    """At most so many, 1 to 1000; 0 = 100."""
+    page_token: _builtins.str
+    """`next_page_token` of the page before; empty = the first. The other fields must be those of the first call."""
     def __init__(
         self,
         *,
         currency: _builtins.str = ...,
         include_closed: _builtins.bool = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["currency", b"currency", "include_closed", b"include_closed"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["currency", b"currency", "include_closed", b"include_closed", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -696,6 +1039,9 @@ class ListTablesResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     TABLES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Asks for the next page; empty = this was the last."""
     @_builtins.property
     def tables(self) -> _containers.RepeatedCompositeFieldContainer[Global___TableSummary]:
         """Tables by id."""
@@ -704,10 +1050,11 @@ class ListTablesResponse(_message.Message):
         self,
         *,
         tables: _abc.Iterable[Global___TableSummary] | None = ...,
+        next_page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["tables", b"tables"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "tables", b"tables"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1414,22 +1761,30 @@ class Subscribe(_message.Message):
     TABLE_FIELD_NUMBER: _builtins.int
     AFTER_VERSION_FIELD_NUMBER: _builtins.int
     HEAD_HASH_FIELD_NUMBER: _builtins.int
+    ACCEPTS_FIELD_NUMBER: _builtins.int
     table: _builtins.str
     """Table id."""
     after_version: _builtins.int
-    """Version the client has; absent = send the full view first."""
+    """Version the client has: the updates after it are sent again, as far as they are in memory; absent = none are.
+    Whichever way, a full view ends what is asked for here (`reset`, `current`).
+    """
     head_hash: _builtins.bytes
     """Chain hash the client has at that version; empty = not checked."""
+    @_builtins.property
+    def accepts(self) -> _containers.RepeatedScalarFieldContainer[Global___Capability.ValueType]:
+        """What the client understands; empty = the first version of this contract."""
+
     def __init__(
         self,
         *,
         table: _builtins.str = ...,
         after_version: _builtins.int | None = ...,
         head_hash: _builtins.bytes = ...,
+        accepts: _abc.Iterable[Global___Capability.ValueType] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_after_version", b"_after_version", "after_version", b"after_version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after_version", b"_after_version", "after_version", b"after_version", "head_hash", b"head_hash", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after_version", b"_after_version", "accepts", b"accepts", "after_version", b"after_version", "head_hash", b"head_hash", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__after_version: _TypeAlias = _typing.Literal["after_version"]  # noqa: Y015
     _WhichOneofArgType__after_version: _TypeAlias = _typing.Literal["_after_version", b"_after_version"]  # noqa: Y015
@@ -1554,6 +1909,7 @@ class CommandResult(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
     METADATA_FIELD_NUMBER: _builtins.int
+    LEGAL_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """The command's request_id."""
     version: _builtins.int
@@ -1566,6 +1922,10 @@ class CommandResult(_message.Message):
     def metadata(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """What would have been right: "rule", "legal", "min", "max" and the like."""
 
+    @_builtins.property
+    def legal(self) -> _containers.RepeatedCompositeFieldContainer[_seat_pb2.Option]:
+        """What would have been legal, where an action was refused; the same as "legal" of the metadata, for machines."""
+
     def __init__(
         self,
         *,
@@ -1574,10 +1934,11 @@ class CommandResult(_message.Message):
         reason: _builtins.str = ...,
         text: _builtins.str = ...,
         metadata: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        legal: _abc.Iterable[_seat_pb2.Option] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["metadata", b"metadata", "reason", b"reason", "request_id", b"request_id", "text", b"text", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["legal", b"legal", "metadata", b"metadata", "reason", b"reason", "request_id", b"request_id", "text", b"text", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

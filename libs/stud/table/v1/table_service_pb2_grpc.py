@@ -147,7 +147,7 @@ class TableServiceServicer:
     """
 
     def ListTables(self, request, context):
-        """Lists tables. Any role.
+        """Lists tables, a page at a time. Any role.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -162,16 +162,18 @@ class TableServiceServicer:
 
     def TakeSeat(self, request, context):
         """Reserves a seat and asks the wallet for the chips; answers when seated or declined, after 5 seconds
-        with PENDING. Players. SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, BUY_IN_TOO_SMALL, BUY_IN_TOO_LARGE,
-        INSUFFICIENT_FUNDS.
+        with PENDING. The same call again is answered for its first sitting, with LEFT when that is over; one that the
+        wallet declined counts as refused and is judged afresh. Players. TABLE_NOT_OPEN, SEAT_TAKEN, SEAT_OUT_OF_RANGE,
+        TABLE_FULL, ALREADY_SEATED, BUY_IN_TOO_SMALL, BUY_IN_TOO_LARGE; from the wallet INSUFFICIENT_FUNDS, UNKNOWN_ACCOUNT,
+        ACCOUNT_FROZEN; RESERVATION_EXPIRED, SEAT_LEFT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def AddChips(self, request, context):
-        """Asks for more chips; they become playable at the next hand boundary where they fit. Players.
-        TOP_UP_OUT_OF_LIMITS, TOP_UP_OPEN, LEAVING.
+        """Asks for more chips; they become playable at the next hand boundary where they fit. Answers when the wallet is asked:
+        what came of it is `mine.last_top_up`. Players. NOT_SEATED, TOP_UP_OUT_OF_LIMITS, TOP_UP_OPEN, LEAVING.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -222,15 +224,15 @@ class TableServiceServicer:
     def SetPreAction(self, request, context):
         """Chooses what is done when the caller's turn comes, at this price; replaces an earlier choice. Nobody else can see
         it; it is kept in memory only, and gone when the price or the street changes (Fold stands at any price), when the
-        player sits out, or when his last Play stream ends (Fold stands). Players. PRE_ACTION_NOT_ALLOWED, STALE_TURN,
-        ILLEGAL_ACTION.
+        player sits out, or when the last of his streams at this table, Play or Watch, ends (Fold stands). Players.
+        PRE_ACTION_NOT_ALLOWED, STALE_TURN, ILLEGAL_ACTION.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ClearPreAction(self, request, context):
-        """Takes the choice back, if there is one. Players.
+        """Takes the choice back, if there is one. Players. PRE_ACTION_NOT_ALLOWED when its turn has come and it is being done.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

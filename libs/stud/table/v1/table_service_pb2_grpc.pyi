@@ -3,8 +3,9 @@
 isort:skip_file
 Tables: seats, hands, turns. The caller is always the token's subject; no request names its own account.
 Every write carries a request_id: the same id and content answers the first result again, other content
-is REQUEST_ID_REUSED, a refused one is judged afresh. Remembered are the ids of this hand and the last. Refusals carry a google.rpc.ErrorInfo (see
-stud/errors/v1/reasons.proto).
+is REQUEST_ID_REUSED, a refused one is judged afresh. What moves money (TakeSeat, AddChips, LeaveSeat) is remembered
+for good, the others for this hand and the last. Refusals carry a google.rpc.ErrorInfo (see
+stud/errors/v1/reasons.proto) and, where it helps, a second detail (stud/errors/v1/details.proto).
 """
 
 from collections import abc as _abc
@@ -21,17 +22,19 @@ class TableServiceStub:
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     ListTables: _aio.UnaryUnaryMultiCallable[_table_service_pb2.ListTablesRequest, _table_service_pb2.ListTablesResponse]
-    """Lists tables. Any role."""
+    """Lists tables, a page at a time. Any role."""
     GetTable: _aio.UnaryUnaryMultiCallable[_table_service_pb2.GetTableRequest, _table_service_pb2.GetTableResponse]
     """Returns a table as the caller may see it now. Any role. UNKNOWN_TABLE."""
     TakeSeat: _aio.UnaryUnaryMultiCallable[_table_service_pb2.TakeSeatRequest, _table_service_pb2.TakeSeatResponse]
     """Reserves a seat and asks the wallet for the chips; answers when seated or declined, after 5 seconds
-    with PENDING. Players. SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, BUY_IN_TOO_SMALL, BUY_IN_TOO_LARGE,
-    INSUFFICIENT_FUNDS.
+    with PENDING. The same call again is answered for its first sitting, with LEFT when that is over; one that the
+    wallet declined counts as refused and is judged afresh. Players. TABLE_NOT_OPEN, SEAT_TAKEN, SEAT_OUT_OF_RANGE,
+    TABLE_FULL, ALREADY_SEATED, BUY_IN_TOO_SMALL, BUY_IN_TOO_LARGE; from the wallet INSUFFICIENT_FUNDS, UNKNOWN_ACCOUNT,
+    ACCOUNT_FROZEN; RESERVATION_EXPIRED, SEAT_LEFT.
     """
     AddChips: _aio.UnaryUnaryMultiCallable[_table_service_pb2.AddChipsRequest, _table_service_pb2.AddChipsResponse]
-    """Asks for more chips; they become playable at the next hand boundary where they fit. Players.
-    TOP_UP_OUT_OF_LIMITS, TOP_UP_OPEN, LEAVING.
+    """Asks for more chips; they become playable at the next hand boundary where they fit. Answers when the wallet is asked:
+    what came of it is `mine.last_top_up`. Players. NOT_SEATED, TOP_UP_OUT_OF_LIMITS, TOP_UP_OPEN, LEAVING.
     """
     LeaveSeat: _aio.UnaryUnaryMultiCallable[_table_service_pb2.LeaveSeatRequest, _table_service_pb2.LeaveSeatResponse]
     """Leaves: the seat is given up and the stack paid out once every hand dealt in is verified. Players. NOT_SEATED."""
@@ -48,11 +51,11 @@ class TableServiceStub:
     SetPreAction: _aio.UnaryUnaryMultiCallable[_table_service_pb2.SetPreActionRequest, _table_service_pb2.SetPreActionResponse]
     """Chooses what is done when the caller's turn comes, at this price; replaces an earlier choice. Nobody else can see
     it; it is kept in memory only, and gone when the price or the street changes (Fold stands at any price), when the
-    player sits out, or when his last Play stream ends (Fold stands). Players. PRE_ACTION_NOT_ALLOWED, STALE_TURN,
-    ILLEGAL_ACTION.
+    player sits out, or when the last of his streams at this table, Play or Watch, ends (Fold stands). Players.
+    PRE_ACTION_NOT_ALLOWED, STALE_TURN, ILLEGAL_ACTION.
     """
     ClearPreAction: _aio.UnaryUnaryMultiCallable[_table_service_pb2.ClearPreActionRequest, _table_service_pb2.ClearPreActionResponse]
-    """Takes the choice back, if there is one. Players."""
+    """Takes the choice back, if there is one. Players. PRE_ACTION_NOT_ALLOWED when its turn has come and it is being done."""
     ChooseShow: _aio.UnaryUnaryMultiCallable[_table_service_pb2.ChooseShowRequest, _table_service_pb2.ChooseShowResponse]
     """Answers a show prompt. Players. NO_PROMPT, STALE_PROMPT."""
     Play: _aio.StreamStreamMultiCallable[_table_service_pb2.PlayRequest, _table_service_pb2.PlayResponse]
@@ -89,7 +92,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.ListTablesRequest,
         context: _aio.ServicerContext[_table_service_pb2.ListTablesRequest, _abc.Awaitable[_table_service_pb2.ListTablesResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.ListTablesResponse]:
-        """Lists tables. Any role."""
+        """Lists tables, a page at a time. Any role."""
 
     @_abc_1.abstractmethod
     def GetTable(
@@ -106,8 +109,10 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_table_service_pb2.TakeSeatRequest, _abc.Awaitable[_table_service_pb2.TakeSeatResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.TakeSeatResponse]:
         """Reserves a seat and asks the wallet for the chips; answers when seated or declined, after 5 seconds
-        with PENDING. Players. SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, BUY_IN_TOO_SMALL, BUY_IN_TOO_LARGE,
-        INSUFFICIENT_FUNDS.
+        with PENDING. The same call again is answered for its first sitting, with LEFT when that is over; one that the
+        wallet declined counts as refused and is judged afresh. Players. TABLE_NOT_OPEN, SEAT_TAKEN, SEAT_OUT_OF_RANGE,
+        TABLE_FULL, ALREADY_SEATED, BUY_IN_TOO_SMALL, BUY_IN_TOO_LARGE; from the wallet INSUFFICIENT_FUNDS, UNKNOWN_ACCOUNT,
+        ACCOUNT_FROZEN; RESERVATION_EXPIRED, SEAT_LEFT.
         """
 
     @_abc_1.abstractmethod
@@ -116,8 +121,8 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.AddChipsRequest,
         context: _aio.ServicerContext[_table_service_pb2.AddChipsRequest, _abc.Awaitable[_table_service_pb2.AddChipsResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.AddChipsResponse]:
-        """Asks for more chips; they become playable at the next hand boundary where they fit. Players.
-        TOP_UP_OUT_OF_LIMITS, TOP_UP_OPEN, LEAVING.
+        """Asks for more chips; they become playable at the next hand boundary where they fit. Answers when the wallet is asked:
+        what came of it is `mine.last_top_up`. Players. NOT_SEATED, TOP_UP_OUT_OF_LIMITS, TOP_UP_OPEN, LEAVING.
         """
 
     @_abc_1.abstractmethod
@@ -176,8 +181,8 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_table_service_pb2.SetPreActionResponse]:
         """Chooses what is done when the caller's turn comes, at this price; replaces an earlier choice. Nobody else can see
         it; it is kept in memory only, and gone when the price or the street changes (Fold stands at any price), when the
-        player sits out, or when his last Play stream ends (Fold stands). Players. PRE_ACTION_NOT_ALLOWED, STALE_TURN,
-        ILLEGAL_ACTION.
+        player sits out, or when the last of his streams at this table, Play or Watch, ends (Fold stands). Players.
+        PRE_ACTION_NOT_ALLOWED, STALE_TURN, ILLEGAL_ACTION.
         """
 
     @_abc_1.abstractmethod
@@ -186,7 +191,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.ClearPreActionRequest,
         context: _aio.ServicerContext[_table_service_pb2.ClearPreActionRequest, _abc.Awaitable[_table_service_pb2.ClearPreActionResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.ClearPreActionResponse]:
-        """Takes the choice back, if there is one. Players."""
+        """Takes the choice back, if there is one. Players. PRE_ACTION_NOT_ALLOWED when its turn has come and it is being done."""
 
     @_abc_1.abstractmethod
     def ChooseShow(

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from stud.events.v1 import ledger_events_pb2 as stud_dot_events_dot_v1_dot_ledger__events__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#stud/wallet/v1/wallet_service.proto\x12\x0estud.wallet.v1\x1a\"stud/events/v1/ledger_events.proto\"K\n\x12OpenAccountRequest\x12\x10\n\x08\x63urrency\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63\x63ount\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"7\n\x13OpenAccountResponse\x12\x0f\n\x07\x61\x63\x63ount\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x03\"6\n\x11GetAccountRequest\x12\x10\n\x08\x63urrency\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63\x63ount\x18\x02 \x01(\t\"J\n\x06\x45scrow\x12\r\n\x05table\x18\x01 \x01(\t\x12\x12\n\nsitting_no\x18\x02 \x01(\x03\x12\x0f\n\x07\x62\x61lance\x18\x03 \x01(\x03\x12\x0c\n\x04held\x18\x04 \x01(\x08\"\x80\x01\n\x12GetAccountResponse\x12\x0f\n\x07\x61\x63\x63ount\x18\x01 \x01(\t\x12\x0f\n\x07\x62\x61lance\x18\x02 \x01(\x03\x12\'\n\x07\x65scrows\x18\x03 \x03(\x0b\x32\x16.stud.wallet.v1.Escrow\x12\x0e\n\x06\x66rozen\x18\x04 \x01(\x08\x12\x0f\n\x07version\x18\x05 \x01(\x03\"j\n\x0e\x44\x65positRequest\x12\x10\n\x08\x63urrency\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63\x63ount\x18\x02 \x01(\t\x12\x0e\n\x06\x61mount\x18\x03 \x01(\x03\x12\x11\n\treference\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\t\"3\n\x0f\x44\x65positResponse\x12\x0f\n\x07\x62\x61lance\x18\x01 \x01(\x03\x12\x0f\n\x07version\x18\x02 \x01(\x03\"k\n\x0fWithdrawRequest\x12\x10\n\x08\x63urrency\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63\x63ount\x18\x02 \x01(\t\x12\x0e\n\x06\x61mount\x18\x03 \x01(\x03\x12\x11\n\treference\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\t\"4\n\x10WithdrawResponse\x12\x0f\n\x07\x62\x61lance\x18\x01 \x01(\x03\x12\x0f\n\x07version\x18\x02 \x01(\x03\"_\n\x14ListTransfersRequest\x12\x10\n\x08\x63urrency\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63\x63ount\x18\x02 \x01(\t\x12\x15\n\rafter_version\x18\x03 \x01(\x03\x12\r\n\x05limit\x18\x04 \x01(\x05\"\x96\x01\n\x08Transfer\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\r\n\x05\x61t_ms\x18\x02 \x01(\x03\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12\r\n\x05table\x18\x04 \x01(\t\x12\x0f\n\x07hand_no\x18\x05 \x01(\x03\x12)\n\x08postings\x18\x06 \x03(\x0b\x32\x17.stud.events.v1.Posting\x12\x11\n\treference\x18\x07 \x01(\t\"D\n\x15ListTransfersResponse\x12+\n\ttransfers\x18\x01 \x03(\x0b\x32\x18.stud.wallet.v1.Transfer\"*\n\x16GetTrialBalanceRequest\x12\x10\n\x08\x63urrency\x18\x01 \x01(\t\"+\n\x07\x42\x61lance\x12\x0f\n\x07\x61\x63\x63ount\x18\x01 \x01(\t\x12\x0f\n\x07\x62\x61lance\x18\x02 \x01(\x03\"w\n\x17GetTrialBalanceResponse\x12)\n\x08\x62\x61lances\x18\x01 \x03(\x0b\x32\x17.stud.wallet.v1.Balance\x12\x0b\n\x03sum\x18\x02 \x01(\x03\x12\x13\n\x0bliabilities\x18\x03 \x01(\x03\x12\x0f\n\x07version\x18\x04 \x01(\x03\"]\n\x14\x46reezeAccountRequest\x12\x10\n\x08\x63urrency\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63\x63ount\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"(\n\x15\x46reezeAccountResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\"_\n\x16UnfreezeAccountRequest\x12\x10\n\x08\x63urrency\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63\x63ount\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"*\n\x17UnfreezeAccountResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\"\x80\x01\n\x15ResolveCashOutRequest\x12\x10\n\x08\x63urrency\x18\x01 \x01(\t\x12\r\n\x05table\x18\x02 \x01(\t\x12\x12\n\nsitting_no\x18\x03 \x01(\x03\x12\x0e\n\x06\x61mount\x18\x04 \x01(\x03\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\x12\n\nrequest_id\x18\x06 \x01(\t\":\n\x16ResolveCashOutResponse\x12\x0f\n\x07\x64\x65\x63ided\x18\x01 \x01(\x08\x12\x0f\n\x07version\x18\x02 \x01(\x03\"s\n\rAdjustRequest\x12\x10\n\x08\x63urrency\x18\x01 \x01(\t\x12)\n\x08postings\x18\x02 \x03(\x0b\x32\x17.stud.events.v1.Posting\x12\x11\n\treference\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"2\n\x0e\x41\x64justResponse\x12\x0f\n\x07\x64\x65\x63ided\x18\x01 \x01(\x08\x12\x0f\n\x07version\x18\x02 \x01(\x03\x32\x85\x07\n\rWalletService\x12V\n\x0bOpenAccount\x12\".stud.wallet.v1.OpenAccountRequest\x1a#.stud.wallet.v1.OpenAccountResponse\x12S\n\nGetAccount\x12!.stud.wallet.v1.GetAccountRequest\x1a\".stud.wallet.v1.GetAccountResponse\x12J\n\x07\x44\x65posit\x12\x1e.stud.wallet.v1.DepositRequest\x1a\x1f.stud.wallet.v1.DepositResponse\x12M\n\x08Withdraw\x12\x1f.stud.wallet.v1.WithdrawRequest\x1a .stud.wallet.v1.WithdrawResponse\x12\\\n\rListTransfers\x12$.stud.wallet.v1.ListTransfersRequest\x1a%.stud.wallet.v1.ListTransfersResponse\x12\x62\n\x0fGetTrialBalance\x12&.stud.wallet.v1.GetTrialBalanceRequest\x1a\'.stud.wallet.v1.GetTrialBalanceResponse\x12\\\n\rFreezeAccount\x12$.stud.wallet.v1.FreezeAccountRequest\x1a%.stud.wallet.v1.FreezeAccountResponse\x12\x62\n\x0fUnfreezeAccount\x12&.stud.wallet.v1.UnfreezeAccountRequest\x1a\'.stud.wallet.v1.UnfreezeAccountResponse\x12_\n\x0eResolveCashOut\x12%.stud.wallet.v1.ResolveCashOutRequest\x1a&.stud.wallet.v1.ResolveCashOutResponse\x12G\n\x06\x41\x64just\x12\x1d.stud.wallet.v1.AdjustRequest\x1a\x1e.stud.wallet.v1.AdjustResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#stud/wallet/v1/wallet_service.proto\x12\x0estud.wallet.v1\x1a\"stud/events/v1/ledger_events.proto\"K\n\x12OpenAccountRequest\x12\x10\n\x08\x63urrency\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63\x63ount\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"7\n\x13OpenAccountResponse\x12\x0f\n\x07\x61\x63\x63ount\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x03\"6\n\x11GetAccountRequest\x12\x10\n\x08\x63urrency\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63\x63ount\x18\x02 \x01(\t\"J\n\x06\x45scrow\x12\r\n\x05table\x18\x01 \x01(\t\x12\x12\n\nsitting_no\x18\x02 \x01(\x03\x12\x0f\n\x07\x62\x61lance\x18\x03 \x01(\x03\x12\x0c\n\x04held\x18\x04 \x01(\x08\"\x80\x01\n\x12GetAccountResponse\x12\x0f\n\x07\x61\x63\x63ount\x18\x01 \x01(\t\x12\x0f\n\x07\x62\x61lance\x18\x02 \x01(\x03\x12\'\n\x07\x65scrows\x18\x03 \x03(\x0b\x32\x16.stud.wallet.v1.Escrow\x12\x0e\n\x06\x66rozen\x18\x04 \x01(\x08\x12\x0f\n\x07version\x18\x05 \x01(\x03\"j\n\x0e\x44\x65positRequest\x12\x10\n\x08\x63urrency\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63\x63ount\x18\x02 \x01(\t\x12\x0e\n\x06\x61mount\x18\x03 \x01(\x03\x12\x11\n\treference\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\t\"3\n\x0f\x44\x65positResponse\x12\x0f\n\x07\x62\x61lance\x18\x01 \x01(\x03\x12\x0f\n\x07version\x18\x02 \x01(\x03\"k\n\x0fWithdrawRequest\x12\x10\n\x08\x63urrency\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63\x63ount\x18\x02 \x01(\t\x12\x0e\n\x06\x61mount\x18\x03 \x01(\x03\x12\x11\n\treference\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\t\"4\n\x10WithdrawResponse\x12\x0f\n\x07\x62\x61lance\x18\x01 \x01(\x03\x12\x0f\n\x07version\x18\x02 \x01(\x03\"\x86\x01\n\x14ListTransfersRequest\x12\x10\n\x08\x63urrency\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63\x63ount\x18\x02 \x01(\t\x12\x15\n\rafter_version\x18\x03 \x01(\x03\x12\r\n\x05limit\x18\x04 \x01(\x05\x12\x11\n\tpage_size\x18\x05 \x01(\x05\x12\x12\n\npage_token\x18\x06 \x01(\t\"\x96\x01\n\x08Transfer\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\r\n\x05\x61t_ms\x18\x02 \x01(\x03\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12\r\n\x05table\x18\x04 \x01(\t\x12\x0f\n\x07hand_no\x18\x05 \x01(\x03\x12)\n\x08postings\x18\x06 \x03(\x0b\x32\x17.stud.events.v1.Posting\x12\x11\n\treference\x18\x07 \x01(\t\"]\n\x15ListTransfersResponse\x12+\n\ttransfers\x18\x01 \x03(\x0b\x32\x18.stud.wallet.v1.Transfer\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"Q\n\x16GetTrialBalanceRequest\x12\x10\n\x08\x63urrency\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"+\n\x07\x42\x61lance\x12\x0f\n\x07\x61\x63\x63ount\x18\x01 \x01(\t\x12\x0f\n\x07\x62\x61lance\x18\x02 \x01(\x03\"\x90\x01\n\x17GetTrialBalanceResponse\x12)\n\x08\x62\x61lances\x18\x01 \x03(\x0b\x32\x17.stud.wallet.v1.Balance\x12\x0b\n\x03sum\x18\x02 \x01(\x03\x12\x13\n\x0bliabilities\x18\x03 \x01(\x03\x12\x0f\n\x07version\x18\x04 \x01(\x03\x12\x17\n\x0fnext_page_token\x18\x05 \x01(\t\"]\n\x14\x46reezeAccountRequest\x12\x10\n\x08\x63urrency\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63\x63ount\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"(\n\x15\x46reezeAccountResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\"_\n\x16UnfreezeAccountRequest\x12\x10\n\x08\x63urrency\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63\x63ount\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"*\n\x17UnfreezeAccountResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\"\x80\x01\n\x15ResolveCashOutRequest\x12\x10\n\x08\x63urrency\x18\x01 \x01(\t\x12\r\n\x05table\x18\x02 \x01(\t\x12\x12\n\nsitting_no\x18\x03 \x01(\x03\x12\x0e\n\x06\x61mount\x18\x04 \x01(\x03\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\x12\n\nrequest_id\x18\x06 \x01(\t\":\n\x16ResolveCashOutResponse\x12\x0f\n\x07\x64\x65\x63ided\x18\x01 \x01(\x08\x12\x0f\n\x07version\x18\x02 \x01(\x03\"s\n\rAdjustRequest\x12\x10\n\x08\x63urrency\x18\x01 \x01(\t\x12)\n\x08postings\x18\x02 \x03(\x0b\x32\x17.stud.events.v1.Posting\x12\x11\n\treference\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"2\n\x0e\x41\x64justResponse\x12\x0f\n\x07\x64\x65\x63ided\x18\x01 \x01(\x08\x12\x0f\n\x07version\x18\x02 \x01(\x03\x32\x85\x07\n\rWalletService\x12V\n\x0bOpenAccount\x12\".stud.wallet.v1.OpenAccountRequest\x1a#.stud.wallet.v1.OpenAccountResponse\x12S\n\nGetAccount\x12!.stud.wallet.v1.GetAccountRequest\x1a\".stud.wallet.v1.GetAccountResponse\x12J\n\x07\x44\x65posit\x12\x1e.stud.wallet.v1.DepositRequest\x1a\x1f.stud.wallet.v1.DepositResponse\x12M\n\x08Withdraw\x12\x1f.stud.wallet.v1.WithdrawRequest\x1a .stud.wallet.v1.WithdrawResponse\x12\\\n\rListTransfers\x12$.stud.wallet.v1.ListTransfersRequest\x1a%.stud.wallet.v1.ListTransfersResponse\x12\x62\n\x0fGetTrialBalance\x12&.stud.wallet.v1.GetTrialBalanceRequest\x1a\'.stud.wallet.v1.GetTrialBalanceResponse\x12\\\n\rFreezeAccount\x12$.stud.wallet.v1.FreezeAccountRequest\x1a%.stud.wallet.v1.FreezeAccountResponse\x12\x62\n\x0fUnfreezeAccount\x12&.stud.wallet.v1.UnfreezeAccountRequest\x1a\'.stud.wallet.v1.UnfreezeAccountResponse\x12_\n\x0eResolveCashOut\x12%.stud.wallet.v1.ResolveCashOutRequest\x1a&.stud.wallet.v1.ResolveCashOutResponse\x12G\n\x06\x41\x64just\x12\x1d.stud.wallet.v1.AdjustRequest\x1a\x1e.stud.wallet.v1.AdjustResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -50,34 +50,34 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_WITHDRAWREQUEST']._serialized_end=756
   _globals['_WITHDRAWRESPONSE']._serialized_start=758
   _globals['_WITHDRAWRESPONSE']._serialized_end=810
-  _globals['_LISTTRANSFERSREQUEST']._serialized_start=812
-  _globals['_LISTTRANSFERSREQUEST']._serialized_end=907
-  _globals['_TRANSFER']._serialized_start=910
-  _globals['_TRANSFER']._serialized_end=1060
-  _globals['_LISTTRANSFERSRESPONSE']._serialized_start=1062
-  _globals['_LISTTRANSFERSRESPONSE']._serialized_end=1130
-  _globals['_GETTRIALBALANCEREQUEST']._serialized_start=1132
-  _globals['_GETTRIALBALANCEREQUEST']._serialized_end=1174
-  _globals['_BALANCE']._serialized_start=1176
-  _globals['_BALANCE']._serialized_end=1219
-  _globals['_GETTRIALBALANCERESPONSE']._serialized_start=1221
-  _globals['_GETTRIALBALANCERESPONSE']._serialized_end=1340
-  _globals['_FREEZEACCOUNTREQUEST']._serialized_start=1342
-  _globals['_FREEZEACCOUNTREQUEST']._serialized_end=1435
-  _globals['_FREEZEACCOUNTRESPONSE']._serialized_start=1437
-  _globals['_FREEZEACCOUNTRESPONSE']._serialized_end=1477
-  _globals['_UNFREEZEACCOUNTREQUEST']._serialized_start=1479
-  _globals['_UNFREEZEACCOUNTREQUEST']._serialized_end=1574
-  _globals['_UNFREEZEACCOUNTRESPONSE']._serialized_start=1576
-  _globals['_UNFREEZEACCOUNTRESPONSE']._serialized_end=1618
-  _globals['_RESOLVECASHOUTREQUEST']._serialized_start=1621
-  _globals['_RESOLVECASHOUTREQUEST']._serialized_end=1749
-  _globals['_RESOLVECASHOUTRESPONSE']._serialized_start=1751
-  _globals['_RESOLVECASHOUTRESPONSE']._serialized_end=1809
-  _globals['_ADJUSTREQUEST']._serialized_start=1811
-  _globals['_ADJUSTREQUEST']._serialized_end=1926
-  _globals['_ADJUSTRESPONSE']._serialized_start=1928
-  _globals['_ADJUSTRESPONSE']._serialized_end=1978
-  _globals['_WALLETSERVICE']._serialized_start=1981
-  _globals['_WALLETSERVICE']._serialized_end=2882
+  _globals['_LISTTRANSFERSREQUEST']._serialized_start=813
+  _globals['_LISTTRANSFERSREQUEST']._serialized_end=947
+  _globals['_TRANSFER']._serialized_start=950
+  _globals['_TRANSFER']._serialized_end=1100
+  _globals['_LISTTRANSFERSRESPONSE']._serialized_start=1102
+  _globals['_LISTTRANSFERSRESPONSE']._serialized_end=1195
+  _globals['_GETTRIALBALANCEREQUEST']._serialized_start=1197
+  _globals['_GETTRIALBALANCEREQUEST']._serialized_end=1278
+  _globals['_BALANCE']._serialized_start=1280
+  _globals['_BALANCE']._serialized_end=1323
+  _globals['_GETTRIALBALANCERESPONSE']._serialized_start=1326
+  _globals['_GETTRIALBALANCERESPONSE']._serialized_end=1470
+  _globals['_FREEZEACCOUNTREQUEST']._serialized_start=1472
+  _globals['_FREEZEACCOUNTREQUEST']._serialized_end=1565
+  _globals['_FREEZEACCOUNTRESPONSE']._serialized_start=1567
+  _globals['_FREEZEACCOUNTRESPONSE']._serialized_end=1607
+  _globals['_UNFREEZEACCOUNTREQUEST']._serialized_start=1609
+  _globals['_UNFREEZEACCOUNTREQUEST']._serialized_end=1704
+  _globals['_UNFREEZEACCOUNTRESPONSE']._serialized_start=1706
+  _globals['_UNFREEZEACCOUNTRESPONSE']._serialized_end=1748
+  _globals['_RESOLVECASHOUTREQUEST']._serialized_start=1751
+  _globals['_RESOLVECASHOUTREQUEST']._serialized_end=1879
+  _globals['_RESOLVECASHOUTRESPONSE']._serialized_start=1881
+  _globals['_RESOLVECASHOUTRESPONSE']._serialized_end=1939
+  _globals['_ADJUSTREQUEST']._serialized_start=1941
+  _globals['_ADJUSTREQUEST']._serialized_end=2056
+  _globals['_ADJUSTRESPONSE']._serialized_start=2058
+  _globals['_ADJUSTRESPONSE']._serialized_end=2108
+  _globals['_WALLETSERVICE']._serialized_start=2111
+  _globals['_WALLETSERVICE']._serialized_end=3012
 # @@protoc_insertion_point(module_scope)

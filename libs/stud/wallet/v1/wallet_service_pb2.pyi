@@ -313,6 +313,8 @@ class ListTransfersRequest(_message.Message):
     ACCOUNT_FIELD_NUMBER: _builtins.int
     AFTER_VERSION_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     currency: _builtins.str
     """Currency code."""
     account: _builtins.str
@@ -320,7 +322,11 @@ class ListTransfersRequest(_message.Message):
     after_version: _builtins.int
     """Only entries after this version."""
     limit: _builtins.int
-    """At most so many, 1 to 1000; 0 = 100."""
+    """At most so many, 1 to 1000; 0 = 100. `page_size` goes before it."""
+    page_size: _builtins.int
+    """At most so many, 1 to 1000; 0 = `limit`."""
+    page_token: _builtins.str
+    """`next_page_token` of the page before; empty = the first. Then `after_version` is not looked at."""
     def __init__(
         self,
         *,
@@ -328,10 +334,12 @@ class ListTransfersRequest(_message.Message):
         account: _builtins.str = ...,
         after_version: _builtins.int = ...,
         limit: _builtins.int = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "after_version", b"after_version", "currency", b"currency", "limit", b"limit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "after_version", b"after_version", "currency", b"currency", "limit", b"limit", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -392,6 +400,9 @@ class ListTransfersResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     TRANSFERS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Asks for the next page; empty = this was the last."""
     @_builtins.property
     def transfers(self) -> _containers.RepeatedCompositeFieldContainer[Global___Transfer]:
         """Oldest first."""
@@ -400,10 +411,11 @@ class ListTransfersResponse(_message.Message):
         self,
         *,
         transfers: _abc.Iterable[Global___Transfer] | None = ...,
+        next_page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["transfers", b"transfers"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "transfers", b"transfers"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -416,16 +428,24 @@ class GetTrialBalanceRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     CURRENCY_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     currency: _builtins.str
     """Currency code."""
+    page_size: _builtins.int
+    """At most so many balances, 1 to 1000; 0 = 1000."""
+    page_token: _builtins.str
+    """`next_page_token` of the page before; empty = the first. All pages are of the version of the first."""
     def __init__(
         self,
         *,
         currency: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["currency", b"currency"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["currency", b"currency", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -467,15 +487,18 @@ class GetTrialBalanceResponse(_message.Message):
     SUM_FIELD_NUMBER: _builtins.int
     LIABILITIES_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     sum: _builtins.int
-    """Sum of all; anything but 0 is an alarm."""
+    """Sum of all accounts, not only of this page; anything but 0 is an alarm."""
     liabilities: _builtins.int
     """Owed to players: balances and escrows, minor units."""
     version: _builtins.int
     """Version of the ledger."""
+    next_page_token: _builtins.str
+    """Asks for the next page; empty = this was the last."""
     @_builtins.property
     def balances(self) -> _containers.RepeatedCompositeFieldContainer[Global___Balance]:
-        """Every account with a balance."""
+        """Accounts with a balance, by name."""
 
     def __init__(
         self,
@@ -484,10 +507,11 @@ class GetTrialBalanceResponse(_message.Message):
         sum: _builtins.int = ...,
         liabilities: _builtins.int = ...,
         version: _builtins.int = ...,
+        next_page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["balances", b"balances", "liabilities", b"liabilities", "sum", b"sum", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["balances", b"balances", "liabilities", b"liabilities", "next_page_token", b"next_page_token", "sum", b"sum", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

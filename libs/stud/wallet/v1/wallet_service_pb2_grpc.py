@@ -120,14 +120,14 @@ class WalletServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListTransfers(self, request, context):
-        """Lists entries that touch an account, oldest first; players their own, auditors all.
+        """Lists entries that touch an account, oldest first, a page at a time; players their own, auditors all.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetTrialBalance(self, request, context):
-        """Returns every account's balance, recomputed from the entries. Operators, cashiers, auditors.
+        """Returns every account's balance, recomputed from the entries, a page at a time. Operators, cashiers, auditors.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -25,9 +25,9 @@ class WalletServiceStub:
     Withdraw: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.WithdrawRequest, _wallet_service_pb2.WithdrawResponse]
     """Books money that went out. Cashiers. INSUFFICIENT_FUNDS, ACCOUNT_FROZEN."""
     ListTransfers: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.ListTransfersRequest, _wallet_service_pb2.ListTransfersResponse]
-    """Lists entries that touch an account, oldest first; players their own, auditors all."""
+    """Lists entries that touch an account, oldest first, a page at a time; players their own, auditors all."""
     GetTrialBalance: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.GetTrialBalanceRequest, _wallet_service_pb2.GetTrialBalanceResponse]
-    """Returns every account's balance, recomputed from the entries. Operators, cashiers, auditors."""
+    """Returns every account's balance, recomputed from the entries, a page at a time. Operators, cashiers, auditors."""
     FreezeAccount: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.FreezeAccountRequest, _wallet_service_pb2.FreezeAccountResponse]
     """Freezes an account: no withdrawal, no buy-in; hands go on. Operators."""
     UnfreezeAccount: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.UnfreezeAccountRequest, _wallet_service_pb2.UnfreezeAccountResponse]
@@ -81,7 +81,7 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.ListTransfersRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.ListTransfersRequest, _abc.Awaitable[_wallet_service_pb2.ListTransfersResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.ListTransfersResponse]:
-        """Lists entries that touch an account, oldest first; players their own, auditors all."""
+        """Lists entries that touch an account, oldest first, a page at a time; players their own, auditors all."""
 
     @_abc_1.abstractmethod
     def GetTrialBalance(
@@ -89,7 +89,7 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.GetTrialBalanceRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.GetTrialBalanceRequest, _abc.Awaitable[_wallet_service_pb2.GetTrialBalanceResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.GetTrialBalanceResponse]:
-        """Returns every account's balance, recomputed from the entries. Operators, cashiers, auditors."""
+        """Returns every account's balance, recomputed from the entries, a page at a time. Operators, cashiers, auditors."""
 
     @_abc_1.abstractmethod
     def FreezeAccount(
