@@ -53,7 +53,6 @@ async def _replay(table_id: str, at: int, events: bool, data: Path | None, json_
     if at > last.stored.version:
         could_not_run(f"table {table_id} has only {last.stored.version} versions: want --at 1 to {last.stored.version}")
     view = views.table_view(last.table)
-    view.config.CopyFrom(views.config_message(last.table))
     if json_output:
         last_line(
             {

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from stud_core.events import DealRequested, DealtIn, DownCard, Option, OutReason, PromptKind
+from stud_core.events import (
+    DealRequested,
+    DealtIn,
+    DownCard,
+    Option,
+    OutReason,
+    PotAwarded,
+    PromptKind,
+    Refund,
+    UncalledReturned,
+)
 from stud_core.pots import Pot, build_pots
 from stud_core.ruleset import TableConfig
 
@@ -157,6 +167,11 @@ class Hand(S, gc=False):
     prompts: tuple[Prompt, ...] = ()
     awarded: int = 0
     rake: int = 0
+    # how it ended, for who wants to see it
+    uncalled: tuple[UncalledReturned, ...] = ()
+    ranks: list[int] = msgspec.field(default_factory=lambda: [0] * 9)
+    paid_pots: tuple[PotAwarded, ...] = ()
+    refunds: tuple[Refund, ...] | None = None  # what a void gave back; None = it was not voided
 
     @property
     def pots(self) -> tuple[Pot, ...]:
@@ -176,6 +191,7 @@ class Table(S, gc=False):
     seats: list[int] = msgspec.field(default_factory=lambda: [0] * 9)  # sitting_no by seat, 0 = free
     next_sitting_no: int = 1
     hand: Hand | None = None
+    last_hand: Hand | None = None  # how the last one ended, until the next antes
     hand_no: int = 0  # last hand that was started (HandStarted)
     deck_hand_no: int = 0  # hand for which the deck is ready
     commitment: bytes = b""

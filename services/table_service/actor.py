@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import structlog
 
+from stud.common.v1 import ruleset_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core import events as ev
 from stud_core.commands import Command, Context, PauseTable, RestartClocks, ResumeTable, StartHand, Tick
@@ -74,7 +75,9 @@ class TableActor:
         self.settled = asyncio.Event()
         self.halted: Refused | None = None
         """Why nothing can be written here until operators have looked at the log."""
-        self._config_part = b""
+        self._config: ruleset_pb2.TableConfig | None = None
+        self._present: updates.Step | None = None
+        self._at_ms = 0
         self._feed = keys.table_feed(self.shard)
         self._mailbox: asyncio.Queue[Mail] = asyncio.Queue()
         self._may_start = may_start
@@ -198,13 +201,17 @@ class TableActor:
             mail.fail(Refused("INTERNAL", "something unexpected happened", incident=incident))
         else:
             mail.done(outcome)
+        if mail.ahead and self.ahead.not_done(mail.actor):
+            self._refresh(mail.actor)  # it came to nothing: the turn is his to take after all
 
     def halt(self, why: Refused) -> None:
         """Take no more decisions, and show everybody why the table stands."""
         if self.halted is None:
             self.halted = why
             self._timer.cancel()
-            self.hub.reset(self.full_view)
+            self.ahead.forget()
+            self._present = None
+            self._refresh()
 
     def _rest(self) -> None:
         """After a fault: nobody's clock runs for it, and what the table does by itself waits a little."""
@@ -214,6 +221,8 @@ class TableActor:
     async def _take(self, mail: Mail) -> Outcome:
         if self.halted is not None:
             raise Refused(self.halted.reason, self.halted.text)
+        if mail.ahead and not self.ahead.is_due(mail.actor):
+            raise Refused("PRE_ACTION_NOT_ALLOWED", "the choice held no more when its turn came")
         for _ in range(MAX_CONFLICTS):
             if mail.request_id:
                 known = self.requests.find(mail.actor, mail.request_id, mail.digest)
@@ -292,6 +301,8 @@ class TableActor:
     def _after(self, made: Prepared, meta: Meta, head: Head) -> None:
         self.table = made.after
         self.head = head
+        self._at_ms = meta.at_ms
+        self._present = None
         self.requests.fold(head.version, meta, made.events)
         for event in made.events:
             if isinstance(event, ev.SeatReleased):
@@ -309,7 +320,9 @@ class TableActor:
         """Take the choice of whose turn has come: it is next, before anything he could send now."""
         due = self.ahead.moved_on(self.table)
         if due is not None:
-            self._mailbox.put_nowait(self._mail(due.act, due.account, due.request_id, due.digest, None))
+            mail = self._mail(due.act, due.account, due.request_id, due.digest, None)
+            mail.ahead = True
+            self._mailbox.put_nowait(mail)
 
     def _tell_waiting(self) -> None:
         self.settled.set()
@@ -318,7 +331,8 @@ class TableActor:
     async def _refold(self) -> None:
         """Somebody else wrote: start again from the log, and show everybody what is there now."""
         self._adopt(await rebuild(self.kit.log, self.stream))
-        self.hub.reset(self.full_view)
+        self.hub.forget()
+        self._refresh()
         self._tell_waiting()
 
     def _adopt(self, rebuilt: Rebuilt) -> None:
@@ -327,22 +341,37 @@ class TableActor:
         self.requests = rebuilt.requests
         self.released = rebuilt.released
         self.ahead.forget()
+        self._config = self._present = None
+        self._at_ms = rebuilt.at_ms
         self._ended_at_ms = rebuilt.ended_at_ms
         self._asked_at_ms = self.kit.clock()
 
     # --------------------------------------------------------------- viewers
 
     def _publish(self, made: Prepared, head: Head, at_ms: int) -> None:
-        part = updates.public_part(self.table, head, at_ms, made.message.events)
-        self.hub.publish(head.version, head.hash, self.config_part() + part, self.private_part)
+        step = updates.commit_step(self._view(), head, at_ms, made.message.events)
+        self.hub.publish(step, self.private_part)
         if self.table.life is Life.CLOSED:
             self.hub.finish()
 
-    def config_part(self) -> bytes:
-        """Return the serialised configuration, made once."""
-        if not self._config_part and self.table.config is not None:
-            self._config_part = updates.config_part(self.table)
-        return self._config_part
+    def _view(self) -> pb.TableView:
+        if self._config is None:
+            self._config = views.config_message(self.table)
+        return views.table_view(self.table, self._config, self.halted.reason if self.halted else "")
+
+    def choice_changed(self, account: str) -> None:
+        """Show all of a player's streams what he has chosen ahead."""
+        self._refresh(account)
+
+    def _refresh(self, account: str | None = None) -> None:
+        """Show one account's viewers, or everybody, what changed without a commit."""
+        self.hub.refresh(self.present(), self.private_part, account)
+
+    def present(self) -> updates.Step:
+        """Return the table as it is, serialised once for all who ask before it changes."""
+        if self._present is None:
+            self._present = updates.present(self._view(), self.head, self._at_ms)
+        return self._present
 
     def private_part(self, account: str) -> bytes:
         """Return the bytes only ``account`` may see; empty without a seat."""
@@ -350,12 +379,12 @@ class TableActor:
         if sitting is None:
             return b""
         down = self.vault.seat_cards(self.table, sitting.seat)
-        return updates.private_part(views.private_view(self.table, sitting, down, self.ahead.of(account)))
+        chosen, is_due = self.ahead.of(account), self.ahead.is_due(account)
+        return updates.private_part(views.private_view(self.table, sitting, down, chosen, is_due=is_due))
 
-    def full_view(self, account: str) -> bytes:
+    def full_view(self, account: str) -> updates.Outgoing:
         """Return a full view as ``account`` may see it."""
-        part = updates.full_view(self.table, self.head, self.kit.clock(), self.halted.reason if self.halted else "")
-        return part + self.private_part(account)
+        return updates.Outgoing(self.present().shared, self.private_part(account))
 
     def summary(self) -> pb.TableSummary:
         """Return the table's line in the lobby."""

@@ -34,6 +34,7 @@ class Due(msgspec.Struct, frozen=True):
     """A choice whose turn has come."""
 
     account: str
+    pre_action: PreAction
     act: Act
     request_id: str
     digest: bytes
@@ -50,26 +51,35 @@ class ChoicesAhead:
 
     def __init__(self) -> None:
         self._chosen: dict[str, _Chosen] = {}
+        self._due: Due | None = None
         self._seen: dict[str, dict[str, bytes]] = {}
         self._hand_no = 0
         self._streams: Counter[str] = Counter()
 
     def of(self, account: str) -> PreAction | None:
-        """What a player has chosen."""
+        """What a player has chosen; until it is done also what is due."""
+        if self._due is not None and self._due.account == account:
+            return self._due.pre_action
         found = self._chosen.get(account)
         return found.pre_action if found is not None else None
 
+    def is_due(self, account: str) -> bool:
+        """Whether the player's turn has come and his choice is about to be done."""
+        return self._due is not None and self._due.account == account
+
     def waits_under(self, account: str, request_id: str) -> bool:
         """Whether a choice will be done under this request id, which is therefore not free for another command."""
-        found = self._chosen.get(account)
+        found = self._due if self.is_due(account) else self._chosen.get(account)
         return found is not None and found.request_id == request_id
 
     def set(
         self, table: Table, account: str, price: Price, verb: Verb, size: Size | None, request_id: str, digest: bytes
-    ) -> None:
-        """Keep a choice. A repeated one changes nothing, even when it has been cancelled since. Raises Refused."""
+    ) -> bool:
+        """Keep a choice, and return whether it is another one than before. A repeated request changes nothing, even
+        when what it chose has been cancelled since. Raises Refused.
+        """
         if self._repeated(table, account, request_id, digest):
-            return
+            return False
         if not self._streams[account] and verb is not Verb.FOLD:
             raise Refused(
                 "PRE_ACTION_NOT_ALLOWED", "open a Play or Watch stream first: a lost connection cancels the choice"
@@ -85,17 +95,24 @@ class ChoicesAhead:
                 f"hand {now.hand_no}, street {now.street}, price {now.level}",
                 rule="B.16",
             )
+        changed = self.of(account) != chosen
         self._chosen[account] = _Chosen(chosen, request_id, digest)
         self._remember(account, request_id, digest)
+        return changed
 
-    def clear(self, table: Table, account: str, hand_no: int, request_id: str, digest: bytes) -> None:
-        """Drop a choice of that hand (0 = of any), if there is one. Raises Refused."""
+    def clear(self, table: Table, account: str, hand_no: int, request_id: str, digest: bytes) -> bool:
+        """Drop a choice of that hand (0 = of any), and return whether there was one. Raises Refused."""
         if table.of(account) is None:
             raise Refused("NOT_SEATED", "the account does not sit at this table")
-        if not self._repeated(table, account, request_id, digest):
-            if hand_no in {0, table.hand_no}:
-                self._chosen.pop(account, None)
-            self._remember(account, request_id, digest)
+        if self._repeated(table, account, request_id, digest):
+            return False
+        changed = False
+        if hand_no in {0, table.hand_no}:
+            if self.is_due(account):
+                raise Refused("PRE_ACTION_NOT_ALLOWED", "its turn has come: it is being done", rule="B.16")
+            changed = self._chosen.pop(account, None) is not None
+        self._remember(account, request_id, digest)
+        return changed
 
     def _remember(self, account: str, request_id: str, digest: bytes) -> None:
         """Of each player the last few; whoever is seated could fill the memory else, since nothing is written."""
@@ -117,19 +134,31 @@ class ChoicesAhead:
         return seen is not None
 
     def moved_on(self, table: Table) -> Due | None:
-        """After a commit: drop what no longer holds, and take out the choice whose turn has come."""
-        due = None
+        """After a commit: drop what no longer holds, and take out the choice whose turn has come. It is due until it is
+        done, or until it holds no more either.
+        """
+        if self._due is not None and bet_ahead.action(table, self._due.account, self._due.pre_action) != self._due.act:
+            self._due = None
+        come = None
         for account, found in list(self._chosen.items()):
             act = bet_ahead.action(table, account, found.pre_action)
             if act is not None:
-                due = Due(account, act, found.request_id, found.digest)
+                self._due = come = Due(account, found.pre_action, act, found.request_id, found.digest)
             if act is not None or not bet_ahead.holds(table, account, found.pre_action):
                 del self._chosen[account]
-        return due
+        return come
+
+    def not_done(self, account: str) -> bool:
+        """Note that the player's choice came to nothing; return whether it was still due."""
+        was_due = self.is_due(account)
+        if was_due:
+            self._due = None
+        return was_due
 
     def forget(self) -> None:
         """The table is another one than was thought: nothing that was chosen counts."""
         self._chosen.clear()
+        self._due = None
 
     def connected(self, account: str) -> None:
         """One more of the player's streams."""
@@ -140,6 +169,6 @@ class ChoicesAhead:
         self._streams[account] -= 1
         if self._streams[account] <= 0:
             del self._streams[account]
-            found = self.of(account)
-            if found is not None and not found.outlives_connection:
+            found = self._chosen.get(account)
+            if found is not None and not found.pre_action.outlives_connection:
                 del self._chosen[account]

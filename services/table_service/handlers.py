@@ -119,12 +119,14 @@ def set_pre_action(actor: TableActor, account: str, r: pb.SetPreActionRequest) -
     if done is not None:
         return Outcome(done.version, repeated=True)
     price = Price(r.hand_no, r.street, r.price)
-    actor.ahead.set(actor.table, account, price, _verb(r), _size(r), request_id, content)
+    if actor.ahead.set(actor.table, account, price, _verb(r), _size(r), request_id, content):
+        actor.choice_changed(account)
     return Outcome(actor.head.version)
 
 
 def clear_pre_action(actor: TableActor, account: str, r: pb.ClearPreActionRequest) -> Outcome:
-    actor.ahead.clear(actor.table, account, r.hand_no, require_request_id(r.request_id), content_of(r))
+    if actor.ahead.clear(actor.table, account, r.hand_no, require_request_id(r.request_id), content_of(r)):
+        actor.choice_changed(account)
     return Outcome(actor.head.version)
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-import msgspec
 import structlog
 
 from stud_service.refusals import Refused
+from table_service.updates import Outgoing, Step
 
 log = structlog.get_logger()
 
@@ -22,14 +22,6 @@ QUEUE_LIMIT = 256
 
 KEEP = 256
 """Updates kept for resuming from memory."""
-
-
-class Kept(msgspec.Struct):
-    """One published update: bytes for everybody."""
-
-    version: int
-    hash: bytes
-    public: bytes
 
 
 class Viewer:
@@ -41,12 +33,12 @@ class Viewer:
 
     def __init__(self, account: str, limit: int = QUEUE_LIMIT) -> None:
         self.account = account
-        self.queue: asyncio.Queue[bytes | None] = asyncio.Queue(limit + 1)
+        self.queue: asyncio.Queue[Outgoing | bytes | None] = asyncio.Queue(limit + 1)
         self.dropped = False
         self.why: Refused | None = None
 
-    def offer(self, data: bytes) -> None:
-        """Queue bytes; a full queue drops the viewer (None wakes the stream)."""
+    def offer(self, data: Outgoing | bytes) -> None:
+        """Queue an update, or the bytes of another message; a full queue drops the viewer (None wakes the stream)."""
         if self.dropped:
             return
         if self.queue.qsize() >= self.queue.maxsize - 1:
@@ -64,7 +56,7 @@ class Viewer:
 
 
 PrivatePart = Callable[[str], bytes]
-"""Account -> bytes for it; as a private part empty for somebody without a seat."""
+"""Account -> its part of an update, empty for somebody without a seat."""
 
 
 class Hub:
@@ -72,7 +64,7 @@ class Hub:
 
     def __init__(self, keep: int = KEEP) -> None:
         self._viewers: set[Viewer] = set()
-        self._kept: deque[Kept] = deque(maxlen=keep)
+        self._kept: deque[Step] = deque(maxlen=keep)
 
     def __len__(self) -> int:
         return len(self._viewers)
@@ -85,46 +77,49 @@ class Hub:
         """Stop serving a viewer."""
         self._viewers.discard(viewer)
 
-    def publish(self, version: int, head_hash: bytes, public: bytes, private: PrivatePart) -> None:
+    def publish(self, step: Step, private: PrivatePart) -> None:
         """Send an update to everybody and keep it for those who resume.
 
         It is durable by now, so nothing may fail here: a viewer whose part cannot be made loses his stream.
         """
-        self._kept.append(Kept(version, head_hash, public))
+        self._kept.append(step)
+        self._send(step, private, self._viewers)
+
+    def refresh(self, present: Step, private: PrivatePart, account: str | None = None) -> None:
+        """Send the present view, to one account's viewers or to all: something changed that is in no commit. As little
+        may fail here.
+        """
+        self._send(present, private, [viewer for viewer in self._viewers if account in {None, viewer.account}])
+
+    def forget(self) -> None:
+        """What was kept does not lead to what is there now."""
+        self._kept.clear()
+
+    def _send(self, step: Step, private: PrivatePart, viewers: Iterable[Viewer]) -> None:
         spectators = []
         parts: dict[str, bytes | None] = {}
-        for viewer in self._viewers:
+        for viewer in viewers:
             if viewer.account not in parts:
-                parts[viewer.account] = _made(private, viewer.account, version)
+                parts[viewer.account] = _made(private, viewer.account, step.version)
             part = parts[viewer.account]
             if part is None:
                 viewer.finish(_cannot_be_shown())
             elif part:
-                viewer.offer(public + part)
+                viewer.offer(Outgoing(step.shared, part))
             else:
                 spectators.append(viewer)
         for viewer in spectators:
-            viewer.offer(public)
+            viewer.offer(Outgoing(step.shared))
 
-    def reset(self, full_view: PrivatePart) -> None:
-        """Send everybody a full view: what was kept does not lead to what is there now. As little may fail here."""
-        self._kept.clear()
-        for viewer in self._viewers:
-            view = _made(full_view, viewer.account, 0)
-            if view is None:
-                viewer.finish(_cannot_be_shown())
-            else:
-                viewer.offer(view)
-
-    def since(self, version: int, head_hash: bytes) -> list[bytes] | None:
-        """Return the updates after ``version``, or None when memory does not reach back or the hash differs."""
+    def since(self, version: int, head_hash: bytes) -> list[Step] | None:
+        """Return what was published after ``version``, or None when memory does not reach back or the hash differs."""
         kept = list(self._kept)
         if not kept or version > kept[-1].version or version < kept[0].version:
             return None
         index = version - kept[0].version
         if head_hash and kept[index].hash != head_hash:
             return None
-        return [update.public for update in kept[index + 1 :]]
+        return kept[index + 1 :]
 
     def finish(self, why: Refused | None = None) -> None:
         """End every stream."""

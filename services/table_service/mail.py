@@ -28,6 +28,8 @@ class Mail(msgspec.Struct):
     request_id: str = ""
     digest: bytes = b""
     cause: tuple[str, int] | None = None
+    ahead: bool = False
+    """Whether it is a choice ahead whose turn has come."""
 
     def done(self, outcome: Outcome) -> None:
         """Tell the caller, if he is still there."""

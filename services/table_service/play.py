@@ -17,6 +17,7 @@ from table_service.actor import TableActor
 from table_service.hub import Viewer
 from table_service.mail import stopping
 from table_service.registry import Registry
+from table_service.updates import Outgoing
 
 HASH_SIZE = 32
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -59,7 +60,9 @@ class Streams:
                 await listener
 
     def _join(self, actor: TableActor, subscribe: pb.Subscribe, account: str) -> Viewer:
-        """Queue what the viewer lacks and start serving him: no update can fall between the two."""
+        """Queue what the viewer missed, as far as it is kept, then the table as it is, and start serving him: no update
+        can fall between the two.
+        """
         if subscribe.after_version < 0 or len(subscribe.head_hash) not in {0, HASH_SIZE}:
             raise Refused("INVALID_FIELD", "want the version and head_hash of an update", field="subscribe")
         if actor.stopping:
@@ -68,12 +71,10 @@ class Streams:
         missing = None
         if subscribe.HasField("after_version"):
             missing = actor.hub.since(subscribe.after_version, subscribe.head_hash)
-        if missing is None or len(missing) > viewer.queue.maxsize // 2:
-            viewer.offer(actor.full_view(account))
-        elif missing:
-            for public in missing[:-1]:
-                viewer.offer(public)
-            viewer.offer(missing[-1] + actor.private_part(account))
+        if missing is not None and len(missing) <= viewer.queue.maxsize // 2:
+            for step in missing:
+                viewer.offer(Outgoing(step.shared, current=False))
+        viewer.offer(actor.full_view(account))
         actor.hub.add(viewer)
         if actor.table.life is Life.CLOSED:
             viewer.finish()
@@ -81,7 +82,7 @@ class Streams:
 
     async def _send(self, viewer: Viewer, context: Context) -> None:
         while (data := await viewer.queue.get()) is not None:
-            await context.write(data)
+            await context.write(data if isinstance(data, bytes) else data.wire(self._registry.kit.clock()))
         if viewer.why is not None:
             raise viewer.why
 

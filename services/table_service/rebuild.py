@@ -14,13 +14,14 @@ from table_service.requests import RequestMemory
 class Rebuilt:
     """What a fold of the whole log leaves: the table, its head, and what the shell must remember."""
 
-    __slots__ = ("ended_at_ms", "head", "released", "requests", "table")
+    __slots__ = ("at_ms", "ended_at_ms", "head", "released", "requests", "table")
 
     def __init__(self) -> None:
         self.table = Table()
         self.head = Head(0, bytes(32))
         self.requests = RequestMemory()
         self.released: dict[int, str] = {}
+        self.at_ms = 0
         self.ended_at_ms = 0
 
 
@@ -31,6 +32,7 @@ async def rebuild(log: EventLog, stream: str) -> Rebuilt:
         commit = decode_commit(stored.body)
         out.table = evolve(out.table, commit.events, stored.version)
         out.head = Head(stored.version, stored.hash)
+        out.at_ms = commit.meta.at_ms
         out.requests.fold(stored.version, commit.meta, commit.events)
         for event in commit.events:
             if isinstance(event, ev.SeatReleased):

@@ -13,7 +13,7 @@ from stud_core.state import SYSTEM_PAUSES
 from stud_service.checks import require_text
 from stud_service.identity import caller, require
 from stud_service.refusals import CODES, Refused
-from table_service import handlers, updates, views
+from table_service import handlers, views
 from table_service.mail import Outcome
 from table_service.opening import config_of
 from table_service.play import Streams
@@ -45,7 +45,8 @@ class TableServicer(rpc.TableServiceServicer):
 
     async def GetTable(self, request: pb.GetTableRequest, context: Context) -> pb.GetTableResponse:
         actor = await self._registry.get(request.table)
-        return pb.GetTableResponse(update=updates.parse(actor.full_view(caller().account)))
+        full = actor.full_view(caller().account).update_bytes(self._registry.kit.clock())
+        return pb.GetTableResponse(update=pb.TableUpdate.FromString(full))
 
     # --------------------------------------------------------------- players
 

@@ -1,77 +1,68 @@
-"""One commit as its viewers receive it: serialised once for all, plus each viewer's own bytes.
+"""One step of a table as its viewers receive it: serialised once for all, and joined with each viewer's own part.
 
-Protobuf merges what is concatenated: the public part of a ``PlayResponse`` followed by one that holds only
-``update.mine`` is one valid message. ``PlayResponse.update`` and ``WatchResponse.update`` have the same
-field number, so that both streams share the bytes. The configuration never changes and is kept as bytes.
+Every message on the wire is canonical, byte for byte what serialising the whole of it would give: a singular field that
+occurs twice is merged by some decoders and lost by others. So the shared bytes are fields 1 to 7 of a ``TableUpdate``,
+a viewer's part is field 8, what is only known when the message is sent are the fields behind it, and the length of
+the whole is put before them last. ``PlayResponse.update`` and ``WatchResponse.update`` have the same field number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+
+import msgspec
+from google.protobuf import wrappers_pb2
 
 from stud.events.v1 import commit_pb2
 from stud.table.v1 import table_service_pb2 as pb
-from stud_core.gate import Wait
-from stud_core.state import Table
 from stud_eventlog.types import Head
-from table_service import views
+from table_service.public_events import put_public
 
 
-def config_part(table: Table) -> bytes:
-    """Return the bytes that add ``update.view.config``."""
-    view = pb.TableView(config=views.config_message(table))
-    return pb.PlayResponse(update=pb.TableUpdate(view=view)).SerializeToString()
+class Step(msgspec.Struct, frozen=True):
+    """What everybody receives of one version of a table; ``shared`` is a part of a ``TableUpdate``."""
+
+    version: int
+    hash: bytes
+    shared: bytes
 
 
-def public_part(table: Table, head: Head, at_ms: int, events: Sequence[commit_pb2.Event]) -> bytes:
-    """Return the bytes that every viewer of a commit receives, ``config`` excepted."""
-    config = table.config
-    update = pb.TableUpdate(
-        table=config.table_id if config else "",
-        version=head.version,
-        head_hash=head.hash,
-        at_ms=at_ms,
-        sent_at_ms=at_ms,
-        view=views.table_view(table),
-    )
-    for event in events:
-        _add_public(update, event)
-    return pb.PlayResponse(update=update).SerializeToString()
+class Outgoing(msgspec.Struct, frozen=True):
+    """An update in a viewer's queue. One that is not ``current`` was missed, and shows nobody's own part."""
+
+    shared: bytes
+    mine: bytes = b""
+    current: bool = True
+
+    def update_bytes(self, now_ms: int) -> bytes:
+        """Return the serialised ``TableUpdate``, sent at ``now_ms``."""
+        tail = pb.TableUpdate(sent_at_ms=now_ms, current=self.current)
+        return b"".join((self.shared, self.mine, tail.SerializeToString()))
+
+    def wire(self, now_ms: int) -> bytes:
+        """Return the ``PlayResponse`` or ``WatchResponse``: the update as field 1, as in a BytesValue."""
+        return wrappers_pb2.BytesValue(value=self.update_bytes(now_ms)).SerializeToString()
 
 
-def _add_public(update: pb.TableUpdate, event: commit_pb2.Event) -> None:
-    public = update.events.add()
-    public.CopyFrom(event)
-    if public.WhichOneof("body") == "cards_dealt":
-        for card in public.cards_dealt.down:
-            card.ClearField("sealed")
+def commit_step(view: pb.TableView, head: Head, at_ms: int, events: Sequence[commit_pb2.Event]) -> Step:
+    """Return what everybody receives of a commit: what is public of its events, and the table after it."""
+    update = _update(view, head, at_ms)
+    put_public(update, events)
+    return Step(head.version, head.hash, update.SerializeToString())
+
+
+def present(view: pb.TableView, head: Head, at_ms: int) -> Step:
+    """Return a full view, for who has nothing yet and where something changed that is in no commit."""
+    update = _update(view, head, at_ms)
+    update.reset = True
+    return Step(head.version, head.hash, update.SerializeToString())
+
+
+def _update(view: pb.TableView, head: Head, at_ms: int) -> pb.TableUpdate:
+    table = view.config.table_id
+    return pb.TableUpdate(table=table, version=head.version, head_hash=head.hash, at_ms=at_ms, view=view)
 
 
 def private_part(mine: pb.PrivateView) -> bytes:
-    """Return the bytes that add ``update.mine``."""
-    return pb.PlayResponse(update=pb.TableUpdate(mine=mine)).SerializeToString()
-
-
-def reset_part() -> bytes:
-    """Return the bytes that mark an update as a full view."""
-    return pb.PlayResponse(update=pb.TableUpdate(reset=True)).SerializeToString()
-
-
-def halted_part(reason: str) -> bytes:
-    """Return the bytes that show a table as paused although its log does not say so."""
-    view = pb.TableView(paused=reason, waiting_for=Wait.PAUSED)
-    return pb.PlayResponse(update=pb.TableUpdate(view=view)).SerializeToString()
-
-
-def full_view(table: Table, head: Head, at_ms: int, halted: str = "") -> bytes:
-    """Return a full view for somebody who has nothing yet; ``halted`` is why nothing can be written to the log."""
-    full = config_part(table) + public_part(table, head, at_ms, ()) + reset_part()
-    return full + halted_part(halted) if halted else full
-
-
-def parse(data: bytes) -> pb.TableUpdate:
-    """Return the update in bytes made here (GetTable)."""
-    response: Any = pb.PlayResponse.FromString(data)
-    update: pb.TableUpdate = response.update
-    return update
+    """Return the bytes that add ``mine`` to an update."""
+    return pb.TableUpdate(mine=mine).SerializeToString()

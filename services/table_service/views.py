@@ -12,10 +12,11 @@ from stud.common.v1 import card_pb2, ruleset_pb2, seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core import bet_ahead
 from stud_core.bet_ahead import PreAction
-from stud_core.gate import hand_gate
+from stud_core.gate import Wait, hand_gate
 from stud_core.pots import build_pots
 from stud_core.state import Hand, Phase, Sit, Sitting, Table
 from stud_wire.codec import encoder, to_message
+from table_service.last_hand import put_last_hand
 
 _PHASES = {
     Phase.ANTES: pb.HAND_PHASE_ANTES,
@@ -32,13 +33,16 @@ def config_message(table: Table) -> ruleset_pb2.TableConfig:
     return message
 
 
-def table_view(table: Table) -> pb.TableView:
-    """Return the public view without ``config``, which never changes and is added once, serialised."""
+def table_view(table: Table, config: ruleset_pb2.TableConfig | None = None, halted: str = "") -> pb.TableView:
+    """Return the public view. ``config`` is the table's own where it has been made before; ``halted`` is why the table
+    stands although its log does not say so, empty when it does not.
+    """
     hand = table.hand
     view = pb.TableView(
+        config=config or config_message(table),
         life=pb.TableLife.ValueType(int(table.life)),
-        paused=table.standing or table.paused,
-        waiting_for="" if hand is not None else hand_gate(table),
+        paused=halted or table.standing or table.paused,
+        waiting_for=Wait.PAUSED if halted else "" if hand is not None else hand_gate(table),
         hand_no=table.hand_no if hand is None else hand.hand_no,
         button=table.button,
         commitment=table.commitment,
@@ -47,6 +51,9 @@ def table_view(table: Table) -> pb.TableView:
     _put_seats(view, table)
     if hand is not None:
         _put_hand(view, hand)
+    over = hand if hand is not None and hand.awarded else table.last_hand
+    if over is not None:
+        put_last_hand(view.last_hand, over)
     return view
 
 
@@ -54,12 +61,13 @@ def _put_hand(view: pb.TableView, hand: Hand) -> None:
     view.phase = _PHASES[hand.phase]
     view.street = hand.street
     view.button = hand.button
-    view.pot_total = sum(hand.paid)
+    view.pot_total = sum(hand.paid) - hand.awarded
     if hand.community is not None:
         view.community = _card(hand.community)
-    behind = [paid - bet for paid, bet in zip(hand.paid, hand.bet, strict=True)]
-    for pot in build_pots(behind, hand.live):
-        view.pots.add(amount=pot.amount, seats=pot.eligible)
+    if not hand.awarded:
+        behind = [paid - bet for paid, bet in zip(hand.paid, hand.bet, strict=True)]
+        for pot in build_pots(behind, hand.live):
+            view.pots.add(amount=pot.amount, seats=pot.eligible)
     if hand.prompts:
         view.prompt_deadline_ms = hand.prompts[0].deadline_ms
     if hand.turn_seat:
@@ -78,6 +86,7 @@ def _put_seats(view: pb.TableView, table: Table) -> None:
         sitting = by_seat.get(seat)
         if sitting is not None:
             out.account = sitting.account
+            out.sitting_no = sitting.sitting_no
             out.status = pb.SeatStatus.ValueType(int(sitting.status))
             out.stack = sitting.stack
             out.pending = sitting.pending
@@ -105,9 +114,12 @@ def _put_cards(out: pb.SeatView, hand: Hand, seat: int) -> None:
 
 
 def private_view(
-    table: Table, sitting: Sitting, down: Sequence[int], chosen: PreAction | None = None
+    table: Table, sitting: Sitting, down: Sequence[int], chosen: PreAction | None = None, *, is_due: bool = False
 ) -> pb.PrivateView:
-    """Return what only this sitting's player sees; ``down`` are his clear down cards, ``chosen`` his choice ahead."""
+    """Return what only this sitting's player sees; ``down`` are his clear down cards, ``chosen`` his choice ahead.
+
+    The choice ``is_due`` when his turn has come and is about to be taken by it: nothing is left for him to answer.
+    """
     mine = pb.PrivateView(
         sitting_no=sitting.sitting_no,
         seat=sitting.seat,
@@ -118,7 +130,7 @@ def private_view(
     hand = table.hand
     if hand is None:
         return mine
-    if hand.turn_seat == sitting.seat and hand.live[sitting.seat]:
+    if hand.turn_seat == sitting.seat and hand.live[sitting.seat] and not is_due:
         mine.turn_id = hand.turn_id
         for option in hand.options:
             encoder(type(option))(option, mine.options.add())

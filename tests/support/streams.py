@@ -10,7 +10,19 @@ import pytest
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud_service.refusals import Refused
+from table_service.updates import Outgoing
 from tests.support.playing_memory import Game
+from tests.support.strict_wire import check_canonical
+
+NOW_MS = 1_700_000_000_000
+
+
+def update_of(queued: Outgoing | bytes | None) -> pb.TableUpdate:
+    """What a viewer's client would decode of what is in his queue."""
+    assert isinstance(queued, Outgoing)
+    data = queued.wire(NOW_MS)
+    check_canonical(pb.WatchResponse, data)
+    return pb.WatchResponse.FromString(data).update
 
 
 class Stream:
@@ -37,6 +49,7 @@ class Stream:
 
     async def write(self, data: bytes) -> None:
         await self.blocked.wait()
+        check_canonical(pb.PlayResponse, data)
         self.answers.put_nowait(pb.PlayResponse.FromString(data))
 
     async def update(self) -> pb.TableUpdate:

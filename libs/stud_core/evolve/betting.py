@@ -101,6 +101,7 @@ def _uncalled_returned(state: Table, event: ev.UncalledReturned) -> None:
     hand.paid = put(hand.paid, seat, hand.paid[seat] - event.amount)
     hand.bet = put(hand.bet, seat, hand.bet[seat] - event.amount)
     hand.all_in = put(hand.all_in, seat, False)
+    hand.uncalled += (event,)
     set_stack(state, seat, event.stack)
 
 

@@ -20,6 +20,7 @@ def _show_prompted(state: Table, event: ev.ShowPrompted) -> None:
 def _hand_shown(state: Table, event: ev.HandShown) -> None:
     hand = state.running
     hand.shown = put(hand.shown, event.seat, event.cards)
+    hand.ranks = put(hand.ranks, event.seat, event.rank)
     drop_prompt(hand, event.seat)
 
 
@@ -31,6 +32,7 @@ def _pot_awarded(state: Table, event: ev.PotAwarded) -> None:
     hand = state.running
     hand.awarded += event.amount
     hand.rake += event.rake
+    hand.paid_pots += (event,)
     for share in event.shares:
         set_stack(state, share.seat, share.stack)
 
@@ -43,11 +45,12 @@ def _hand_ended(state: Table, event: ev.HandEnded) -> None:
 def _hand_voided(state: Table, event: ev.HandVoided) -> None:
     for refund in event.refunds:
         set_stack(state, refund.seat, refund.stack)
+    state.running.refunds = event.refunds
     _close(state, event.hand_no, rake=0)
 
 
 def _close(state: Table, hand_no: int, rake: int) -> None:
-    state.hand = None
+    state.last_hand, state.hand = state.hand, None
     state.ended_hand = hand_no
     state.ended_rake = rake
     state.ended_at_version = state.version

@@ -24,6 +24,7 @@ def _antes_opened(state: Table, event: ev.AntesOpened) -> None:
     for seat in event.prompted + event.posting:
         hand.start[seat] = state.at(seat).stack
     state.hand = hand
+    state.last_hand = None
 
 
 def _ante_posted(state: Table, event: ev.AntePosted) -> None:

@@ -31,6 +31,8 @@ def _hand_resolved(state: Table, event: ev.TableHandResolved) -> None:
     state.ended_rake = rake
     state.verified_hand = event.hand_no
     state.disputed_hand = 0
+    if event.choice is not ev.ResolutionChoice.TABLE:
+        state.last_hand = None  # it was not paid as the table had it
     lift(state, DISPUTED)
 
 

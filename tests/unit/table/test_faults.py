@@ -21,8 +21,8 @@ from table_service import actor as actor_module
 from table_service import commits
 from table_service.commits import NotConserved
 from table_service.hub import Viewer
-from table_service.updates import parse
 from tests.support.playing_memory import STAY, Game
+from tests.support.streams import update_of
 from tests.support.system_memory import MemorySystem, simulated
 
 
@@ -123,7 +123,7 @@ async def test_after_a_conflict_the_table_is_folded_anew_and_the_command_judged_
         accepted = await game.act()
         assert accepted.version == game.actor.head.version == version + 2
         assert not game.table.sittings[1].muck_losing
-        full, update = [parse(viewer.queue.get_nowait() or b"") for _ in range(2)]
+        full, update = [update_of(viewer.queue.get_nowait()) for _ in range(2)]
         assert (full.reset, full.version, update.version) == (True, version + 1, version + 2)
         assert game.actor.hub.since(version, b"") is None  # what was kept has a gap
         assert game.on_turn != ada

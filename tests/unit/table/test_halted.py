@@ -23,8 +23,8 @@ from stud_service.feeds import Poison
 from stud_service.refusals import Refused
 from stud_wire.commits import Meta, encode_commit, encode_event
 from table_service.hub import Viewer
-from table_service.updates import parse
 from tests.support.playing_memory import STAY, Game
+from tests.support.streams import update_of
 from tests.support.system_memory import MemorySystem, simulated
 
 
@@ -45,7 +45,7 @@ async def shown(game: Game, viewers: list[Viewer]) -> set[tuple[str, str]]:
     """What everybody sees as the reason: viewers in their last update, GetTable, the lobby."""
     views = []
     for viewer in viewers:
-        updates = [parse(viewer.queue.get_nowait() or b"") for _ in range(viewer.queue.qsize())]
+        updates = [update_of(viewer.queue.get_nowait()) for _ in range(viewer.queue.qsize())]
         assert updates[-1].reset
         views.append(updates[-1].view)
     asked = await game.system.call("GetTable", pb.GetTableRequest(table=game.id), "eve")
@@ -176,7 +176,7 @@ async def test_a_hand_whose_dealer_is_silent_says_so_and_goes_on_by_itself_when_
         viewers = watched(game)
         await game.until(lambda t: t.paused, 31)
         assert game.table.paused == "DEALER_SILENT"
-        assert parse(viewers[0].queue.get_nowait() or b"").view.paused == "DEALER_SILENT"
+        assert update_of(viewers[0].queue.get_nowait()).view.paused == "DEALER_SILENT"
         await system.start("dealer")
         await game.until(lambda t: not t.paused, 5)
         await game.play(2)

@@ -3,26 +3,36 @@
 from structlog.testing import capture_logs
 
 from table_service.hub import Hub, Viewer
+from table_service.updates import Outgoing, Step
+
+STEP = Step(1, b"h", b"public")
 
 
 def public(version: int) -> bytes:
     return b"<%d>" % version
 
 
+def step(version: int) -> Step:
+    return Step(version, bytes([version]), public(version))
+
+
 def fill(hub: Hub, *versions: int) -> None:
     for version in versions:
-        hub.publish(version, bytes([version]), public(version), lambda account: b"")
+        hub.publish(step(version), lambda account: b"")
 
 
 def taken(viewer: Viewer) -> list[bytes | None]:
-    return [viewer.queue.get_nowait() for _ in range(viewer.queue.qsize())]
+    """What is queued: the shared bytes with the viewer's own part behind them."""
+    queued = [viewer.queue.get_nowait() for _ in range(viewer.queue.qsize())]
+    assert all(item.current for item in queued if isinstance(item, Outgoing))
+    return [item.shared + item.mine if isinstance(item, Outgoing) else item for item in queued]
 
 
 def test_everybody_gets_the_public_bytes_and_only_the_owner_his_own():
     hub, ada, bea, eve = Hub(), Viewer("ada"), Viewer("bea"), Viewer("eve")
     for viewer in (ada, bea, eve):
         hub.add(viewer)
-    hub.publish(1, b"h", b"public", lambda account: {"ada": b"+A", "bea": b"+B"}.get(account, b""))
+    hub.publish(STEP, lambda account: {"ada": b"+A", "bea": b"+B"}.get(account, b""))
     assert [taken(viewer) for viewer in (ada, bea, eve)] == [[b"public+A"], [b"public+B"], [b"public"]]
 
 
@@ -35,7 +45,7 @@ def test_a_private_part_is_made_once_for_all_streams_of_its_owner():
         asked.append(account)
         return b"+A"
 
-    hub.publish(1, b"h", b"public", private)
+    hub.publish(STEP, private)
     assert asked == ["ada"]
 
 
@@ -43,13 +53,13 @@ def test_players_are_served_before_spectators():
     hub, order = Hub(), []
 
     class Noting(Viewer):
-        def offer(self, data: bytes) -> None:
+        def offer(self, data: Outgoing | bytes) -> None:
             order.append(self.account)
 
     for number in range(50):
         hub.add(Noting(f"spectator-{number}"))
         hub.add(Noting(f"player-{number}"))
-    hub.publish(1, b"h", b"public", lambda account: b"+" if account.startswith("player") else b"")
+    hub.publish(STEP, lambda account: b"+" if account.startswith("player") else b"")
     assert len(order) == 100
     assert all(account.startswith("player") for account in order[:50])
 
@@ -100,8 +110,8 @@ def test_finishing_ends_every_stream_after_what_is_queued():
 def test_who_comes_back_gets_what_he_missed():
     hub = Hub()
     fill(hub, 4, 5, 6, 7)
-    assert hub.since(5, b"") == [public(6), public(7)]
-    assert hub.since(5, bytes([5])) == [public(6), public(7)]
+    assert hub.since(5, b"") == [step(6), step(7)]
+    assert hub.since(5, bytes([5])) == [step(6), step(7)]
     assert hub.since(7, bytes([7])) == []
 
 
@@ -114,13 +124,25 @@ def test_who_has_another_history_or_too_old_a_version_gets_no_updates():
     assert hub.since(8, b"") is None  # ahead of the log
 
 
-def test_a_reset_shows_everybody_the_whole_table_and_forgets_what_was_kept():
-    hub, ada = Hub(), Viewer("ada")
-    hub.add(ada)
+def test_the_present_is_shown_to_everybody_or_to_one_account_and_leads_nowhere_else():
+    hub, ada, eve = Hub(), Viewer("ada"), Viewer("eve")
+    for viewer in (ada, eve):
+        hub.add(viewer)
     fill(hub, 1, 2)
-    hub.reset(lambda account: b"all of it for " + account.encode())
+    present = Step(2, bytes([2]), b"all of it")
+    hub.refresh(present, lambda account: b"+A" if account == "ada" else b"")
+    hub.refresh(present, lambda account: b"+B", "ada")
+    fill(hub, 3)
+    assert taken(ada) == [public(1), public(2), b"all of it+A", b"all of it+B", public(3)]
+    assert taken(eve) == [public(1), public(2), b"all of it", public(3)]
+    assert hub.since(1, b"") == [step(2), step(3)]
+
+
+def test_what_is_forgotten_is_not_sent_again():
+    hub = Hub()
+    fill(hub, 1, 2)
+    hub.forget()
     fill(hub, 5)
-    assert taken(ada) == [public(1), public(2), b"all of it for ada", public(5)]
     assert hub.since(2, b"") is None
     assert hub.since(5, b"") == []
 
@@ -136,7 +158,7 @@ def test_a_part_that_cannot_be_made_costs_its_viewer_his_stream_and_nobody_else(
         return b"+B" if account == "bea" else b""
 
     with capture_logs() as lines:
-        hub.publish(1, b"h", b"public", private)
+        hub.publish(STEP, private)
     assert [taken(viewer) for viewer in (ada, bea, eve)] == [[None], [b"public+B"], [b"public"]]
     assert ada.why is not None
     assert (ada.why.reason, "51" in ada.why.text) == ("INTERNAL", False)
@@ -148,13 +170,13 @@ def test_a_full_view_that_cannot_be_made_costs_its_viewer_his_stream_and_nobody_
     for viewer in (ada, eve):
         hub.add(viewer)
 
-    def full_view(account: str) -> bytes:
+    def private(account: str) -> bytes:
         if account == "ada":
             raise ValueError("the card is 51")
-        return b"all of it"
+        return b""
 
     with capture_logs() as lines:
-        hub.reset(full_view)
-    assert [taken(viewer) for viewer in (ada, eve)] == [[None], [b"all of it"]]
+        hub.refresh(STEP, private)
+    assert [taken(viewer) for viewer in (ada, eve)] == [[None], [b"public"]]
     assert (ada.why is not None and ada.why.reason) == "INTERNAL"
     assert [line["event"] for line in lines] == ["private_part_failed"]

@@ -42,28 +42,39 @@ async def test_without_a_version_the_whole_table_comes_first_and_then_every_comm
 
 
 @simulated
-async def test_who_comes_back_gets_what_he_missed_from_memory_and_his_own_part_with_the_last(tmp_path):
+async def test_who_comes_back_gets_what_he_missed_from_memory_and_then_the_table_as_it_is(tmp_path):
     async with started(tmp_path) as game:
-        version, head_hash = game.actor.head.version, game.actor.head.hash
-        await game.act()
-        await game.act()
         for watch in (False, True):
-            stream = Stream(game, "ada", after_version=version, head_hash=head_hash, watch=watch)
-            first, last = await stream.update(), await stream.update()
-            assert [first.version, last.version] == [version + 1, version + 2]
-            assert (first.reset, first.mine.seat, last.reset, last.mine.seat) == (False, 0, False, 1)
+            head = game.actor.head
+            await game.act()
+            await game.until(lambda table: table.running.turn_seat)
+            missed_to = game.actor.head.version
+            stream = Stream(game, "ada", after_version=head.version, head_hash=head.hash, watch=watch)
+            missed = [await stream.update() for _ in range(head.version, missed_to)]
+            assert [update.version for update in missed] == list(range(head.version + 1, missed_to + 1))
+            assert not any(update.reset or update.current or update.HasField("mine") for update in missed)
+            assert all(update.events and update.HasField("view") for update in missed)
+            now = await stream.update()
+            assert (now.version, now.reset, now.current, len(now.events)) == (missed_to, True, True, 0)
+            assert now.mine.seat == 1
+            await game.act()
+            live = await stream.update()
+            assert (live.version, live.reset, live.current) == (missed_to + 1, False, True)
+            await game.until(lambda table: table.running.turn_seat)
             await stream.close()
 
 
 @simulated
-async def test_who_missed_nothing_gets_nothing_until_something_happens(tmp_path):
+async def test_who_missed_nothing_is_told_so_at_once_with_his_own_part(tmp_path):
     async with started(tmp_path) as game:
         head = game.actor.head
         stream = Stream(game, "ada", after_version=head.version, head_hash=head.hash)
-        await asyncio.sleep(0.1)
-        assert stream.answers.empty()
+        now = await stream.update()
+        assert (now.version, now.reset, now.current, len(now.events)) == (head.version, True, True, 0)
+        assert now.mine.seat == 1
         await game.act()
-        assert (await stream.update()).version == head.version + 1
+        update = await stream.update()
+        assert (update.version, update.reset, update.current) == (head.version + 1, False, True)
         await stream.close()
 
 

@@ -9,14 +9,9 @@ from stud_core.events import Verb
 from stud_core.state import Phase
 from table_service import updates, views
 from table_service.hub import Viewer
-from table_service.updates import parse
 from tests.support.playing_memory import Game
+from tests.support.streams import update_of
 from tests.support.system_memory import MemorySystem, simulated
-
-
-def update_of(data: bytes | None) -> pb.TableUpdate:
-    assert data is not None
-    return parse(data)
 
 
 def collect(viewer: Viewer) -> list[pb.TableUpdate]:
@@ -82,10 +77,12 @@ async def test_the_public_bytes_are_the_same_for_everybody(tmp_path):
         game.actor.hub.add(ada)
         game.actor.hub.add(eve)
         await game.act()
-        data, public = ada.queue.get_nowait() or b"", eve.queue.get_nowait() or b""
-        assert data.startswith(public)
-        assert not update_of(public).HasField("mine")
-        assert update_of(data).mine.seat == 1
+        his, hers = ada.queue.get_nowait(), eve.queue.get_nowait()
+        assert isinstance(his, updates.Outgoing)
+        assert isinstance(hers, updates.Outgoing)
+        assert his.shared is hers.shared
+        assert not update_of(hers).HasField("mine")
+        assert update_of(his).mine.seat == 1
 
 
 @simulated
@@ -208,4 +205,4 @@ def test_a_table_that_was_never_opened_has_an_empty_row():
     from stud_eventlog.types import Head
 
     assert views.summary(Table()) == pb.TableSummary()
-    assert update_of(updates.full_view(Table(), Head(), 0)).version == 0
+    assert update_of(updates.Outgoing(updates.present(views.table_view(Table()), Head(), 0).shared)).version == 0

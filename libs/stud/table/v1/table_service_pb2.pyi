@@ -495,8 +495,8 @@ class LastHand(_message.Message):
         """Pots as they were paid, main pot first."""
 
     @_builtins.property
-    def uncalled(self) -> Global___Uncalled:
-        """Part of a wager that nobody called, given back to who made it; absent = none."""
+    def uncalled(self) -> _containers.RepeatedCompositeFieldContainer[Global___Uncalled]:
+        """What nobody called, given back to who put it in."""
 
     def __init__(
         self,
@@ -508,10 +508,10 @@ class LastHand(_message.Message):
         seats: _abc.Iterable[Global___LastHandSeat] | None = ...,
         community: _card_pb2.Card.ValueType = ...,
         pots: _abc.Iterable[Global___PaidPot] | None = ...,
-        uncalled: Global___Uncalled | None = ...,
+        uncalled: _abc.Iterable[Global___Uncalled] | None = ...,
         rake: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["uncalled", b"uncalled"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
     _ClearFieldArgType: _TypeAlias = _typing.Literal["button", b"button", "community", b"community", "hand_no", b"hand_no", "pots", b"pots", "rake", b"rake", "seats", b"seats", "street", b"street", "uncalled", b"uncalled", "voided", b"voided"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...

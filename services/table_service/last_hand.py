@@ -1,0 +1,51 @@
+"""How a hand ended, as everybody may see it: what was shown and no other card."""
+
+from __future__ import annotations
+
+from stud.common.v1 import card_pb2
+from stud.table.v1 import table_service_pb2 as pb
+from stud_core.events import DealtIn
+from stud_core.state import Hand
+
+
+def put_last_hand(out: pb.LastHand, hand: Hand) -> None:
+    """Fill in a hand whose pots are paid, or that was voided."""
+    voided = hand.refunds is not None
+    out.hand_no = hand.hand_no
+    out.voided = voided
+    out.street = hand.street
+    out.button = hand.button
+    if hand.community is not None:
+        out.community = _card(hand.community)
+    won = [0] * 9
+    for refund in hand.refunds or ():
+        won[refund.seat] += refund.amount
+    for back in hand.uncalled:
+        out.uncalled.add(seat=back.seat, amount=back.amount)
+    if not voided:
+        out.rake = hand.rake
+        for pot in hand.paid_pots:
+            paid = out.pots.add(pot_no=pot.pot_no, amount=pot.amount, rake=pot.rake)
+            for share in pot.shares:
+                paid.shares.add(seat=share.seat, amount=share.amount)
+                won[share.seat] += share.amount
+    for player in hand.dealt_in:
+        _put_seat(out.seats.add(), hand, player, won[player.seat])
+
+
+def _put_seat(out: pb.LastHandSeat, hand: Hand, player: DealtIn, won: int) -> None:
+    seat = player.seat
+    out.seat = seat
+    out.account = player.account
+    out.sitting_no = player.sitting_no
+    out.live = hand.live[seat]
+    out.up.extend([_card(card) for card in hand.up[seat]])
+    out.down_count = len(hand.down[seat])
+    out.shown.extend([_card(card) for card in hand.shown[seat]])
+    out.rank = hand.ranks[seat]
+    out.paid = hand.paid[seat]
+    out.won = won
+
+
+def _card(card: int) -> card_pb2.Card.ValueType:
+    return card_pb2.Card.ValueType(card + 1)
