@@ -32,6 +32,7 @@ from stud_service.healthcheck import check
 from stud_service.keyring import KeyRing, ensure_dev_keys
 from stud_service.tokens import mint
 from stud_wire.commits import DecodedCommit, decode_commit
+from tests.support.strict_channel import StrictClient
 from tests.support.valkey import ENVIRON
 
 T = TypeVar("T")
@@ -97,13 +98,13 @@ class LiveStack(Stack):
 
 
 class PatientPeople(People):
-    """People who wait for a service that is not there yet."""
+    """People who wait for a service that is not there yet, and who read every answer with the strict decoder."""
 
     def client(self, name: str, role: str) -> StudClient:
         found = self._clients.get((name, role))
         if found is None:
             token = mint(name, [role], 3600, self._key)
-            found = StudClient(self._endpoints, token, timeout_s=30, wait_for_ready=True)
+            found = StrictClient(self._endpoints, token, timeout_s=30, wait_for_ready=True)
             self._clients[name, role] = found
         return found
 
