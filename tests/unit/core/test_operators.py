@@ -360,6 +360,16 @@ def test_a_false_rake_does_not_outlive_the_dispute(choice: ev.ResolutionChoice, 
     assert conservation.check(house.state) is None
 
 
+@pytest.mark.parametrize("choice", list(ev.ResolutionChoice))
+def test_how_the_last_hand_ended_is_kept_only_where_it_was_paid_so(choice: ev.ResolutionChoice):
+    house = ended()
+    house.send(cmd.RecordDispute(1, 7, ()))
+    assert house.state.last_hand is not None
+    stacks = (ev.SeatStack(1, 1, 10_020), ev.SeatStack(2, 2, 9_980))
+    house.send(cmd.RecordResolution(1, 8, choice, stacks if choice is ev.ResolutionChoice.REFEREE else ()))
+    assert (house.state.last_hand is None) == (choice is not ev.ResolutionChoice.TABLE)
+
+
 def test_a_decision_that_makes_chips_is_not_conserved():
     house = ended(rake_bps=1_000, no_rake_before_fourth=False)
     stacks = (ev.SeatStack(1, 1, 10_051), ev.SeatStack(2, 2, 9_950))
