@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 import grpc
+from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
 
+from stud.common.v1 import seat_pb2
+from stud.errors.v1 import details_pb2
 from stud.table.v1 import table_service_pb2 as pb
 
 DETAILS_KEY = "grpc-status-details-bin"
@@ -22,8 +26,9 @@ class StudError(Exception):
     """A call failed. `reason` is a name of the catalogue, or the gRPC status where a service had no say in it (nobody
     listens: "UNAVAILABLE"; the deadline passed: "DEADLINE_EXCEEDED"; a message too big: "RESOURCE_EXHAUSTED").
 
-    `metadata` is for machines ("legal", "rule", "field", "min", "max"); `text` is for people and may change. `code` is
-    None for a command that was refused within a Play stream.
+    `metadata` is for machines ("rule", "field", "min", "max", "turn_id"), and so are `legal`, the actions that would
+    have been legal, and `wrong`, every field that is wrong with what a table was to be opened with. `text` is for
+    people and may change. `code` is None for a command that was refused within a Play stream.
     """
 
     def __init__(
@@ -32,12 +37,17 @@ class StudError(Exception):
         text: str,
         metadata: Mapping[str, str] | None = None,
         code: grpc.StatusCode | None = None,
+        *,
+        legal: Iterable[seat_pb2.Option] = (),
+        wrong: Iterable[details_pb2.WrongField] = (),
     ) -> None:
         super().__init__(f"{reason}: {text}")
         self.reason = reason
         self.text = text
         self.metadata = dict(metadata or {})
         self.code = code
+        self.legal = tuple(legal)
+        self.wrong = tuple(wrong)
 
     @property
     def passing(self) -> bool:
@@ -48,28 +58,33 @@ class StudError(Exception):
 
 
 def from_rpc(error: grpc.aio.AioRpcError) -> StudError:
-    """Returns what a failed call says, with the ErrorInfo if it brought one."""
+    """Returns what a failed call says, with its details if it brought them."""
     code, text = error.code(), error.details() or ""
     for key, value in error.trailing_metadata() or ():
         if key == DETAILS_KEY:
-            info = _error_info(value)
+            info = _detail(value, error_details_pb2.ErrorInfo)
             if info is not None:
-                return StudError(info.reason, text, dict(info.metadata), code)
+                legal = _detail(value, details_pb2.LegalActions) or details_pb2.LegalActions()
+                wrong = _detail(value, details_pb2.WrongFields) or details_pb2.WrongFields()
+                return StudError(info.reason, text, dict(info.metadata), code, legal=legal.options, wrong=wrong.fields)
     return StudError(code.name, text or "no answer", None, code)
 
 
-def _error_info(data: str | bytes) -> error_details_pb2.ErrorInfo | None:
+Detail = TypeVar("Detail", bound=Message)
+
+
+def _detail(data: str | bytes, kind: type[Detail]) -> Detail | None:
+    """Returns the first detail of a kind; None where there is none."""
+    found = kind()
     try:
-        status = status_pb2.Status.FromString(data)
+        for detail in status_pb2.Status.FromString(data).details:
+            if detail.Is(found.DESCRIPTOR) and detail.Unpack(found):
+                return found
     except Exception:  # noqa: BLE001  (somebody between us and the service sends what it likes)
         return None
-    info = error_details_pb2.ErrorInfo()
-    for detail in status.details:
-        if detail.Is(info.DESCRIPTOR) and detail.Unpack(info):
-            return info
     return None
 
 
 def from_result(result: pb.CommandResult) -> StudError:
     """Returns what a refused command of a Play stream says."""
-    return StudError(result.reason, result.text, result.metadata)
+    return StudError(result.reason, result.text, result.metadata, legal=result.legal)

@@ -5,7 +5,9 @@ The names of :class:`Reason` are those of ``stud/errors/v1/reasons.proto``, the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
+from typing import Self
 
 import msgspec
 
@@ -50,18 +52,52 @@ class Reason(StrEnum):
     PRE_ACTION_NOT_ALLOWED = "PRE_ACTION_NOT_ALLOWED"
 
 
+class Problem(msgspec.Struct, frozen=True, gc=False):
+    """One thing that is wrong with what a table is to be opened with: the reason it alone would be refused with, the
+    field, and a sentence. ``least`` and ``most`` where a number says what would be right: in the field's own unit, or
+    characters of a text.
+    """
+
+    reason: str
+    field: str
+    text: str
+    least: int | None = None
+    most: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.text}"
+
+
 class Rejection(msgspec.Struct, frozen=True):
     """A refused command; nothing has changed. ``rule`` is e.g. ``"P56"``, ``"W18"``, ``"B.8"`` or empty.
 
     ``text`` is for people and may change; ``legal`` lists the actions that would have been accepted,
-    ``fields`` the fields that are wrong. ``least`` and ``most`` bound what would have been accepted: amounts in
-    minor units, or seats. A ``most`` of 0 says that no amount would.
+    ``field`` is the first field that is wrong and ``problems`` lists them all. ``least`` and ``most`` bound what would
+    have been accepted: amounts in minor units, or seats. A ``most`` of 0 says that no amount would. ``turn_id`` is the
+    turn that is open now, ``prompt_id`` the account's open prompt, where the command was for another.
     """
 
     reason: Reason
     text: str
     rule: str = ""
     legal: tuple[Option, ...] = ()
-    fields: tuple[str, ...] = ()
+    field: str = ""
     least: int | None = None
     most: int | None = None
+    problems: tuple[Problem, ...] = ()
+    turn_id: int | None = None
+    prompt_id: int | None = None
+
+    @classmethod
+    def of_config(cls, problems: Sequence[Problem]) -> Self:
+        """Refuse what is wrong in several places: for the first of them, and all are told."""
+        first = problems[0]
+        text = "; ".join([str(problem) for problem in problems])
+        return cls(
+            Reason(first.reason),
+            text,
+            field=first.field,
+            least=first.least,
+            most=first.most,
+            problems=tuple(problems),
+        )

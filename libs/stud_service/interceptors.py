@@ -29,7 +29,7 @@ from structlog.contextvars import bind_contextvars
 
 from stud_eventlog.errors import LogUnavailable
 from stud_service.identity import caller, set_caller
-from stud_service.refusals import DETAILS_KEY, MAX_TEXT, Refused
+from stud_service.refusals import DETAILS_KEY, Refused, cut
 from stud_service.tokens import Verifier, expired
 
 logger = structlog.get_logger(__name__)
@@ -122,7 +122,7 @@ def _errors(inner: Layer) -> Layer:
             refused = _incident(fault)
         # The only place that aborts. A cancelled call is no error and passes through.
         trailers = ((DETAILS_KEY, refused.details()),)
-        await context.abort(refused.code, refused.text[:MAX_TEXT], trailers)
+        await context.abort(refused.code, cut(refused.text), trailers)
         return None
 
     return errors

@@ -1,26 +1,35 @@
 """Refusals as they leave a service: reason -> gRPC status, and google.rpc.ErrorInfo beside it.
 
 The catalogue is ``stud/errors/v1/reasons.proto``; a test holds this table to it. Refusing is not a fault: a refused
-call changed nothing, and the text is for people and may change.
+call changed nothing, and the text is for people and may change. What the metadata say in one line of legal actions and
+of wrong fields, a further detail says for machines (``stud/errors/v1/details.proto``).
 """
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Sequence
+from typing import Any, Self
 
 import grpc
 from google.protobuf import any_pb2
 from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
 
+from stud.errors.v1 import details_pb2
 from stud_core.events import Option, Verb
-from stud_core.rejection import Rejection
+from stud_core.rejection import Problem, Rejection
+from stud_wire.codec import to_message
 
 DOMAIN = "stud"
 DETAILS_KEY = "grpc-status-details-bin"
 MAX_TEXT = 500
-"""Characters of a text or of one metadata value. Trailers are limited to 8 KiB in all."""
+"""Bytes of a text or of one metadata value. Trailers are limited to 8 KiB in all."""
 
 MAX_METADATA = 8
+MAX_DETAILS = 4800
+"""Bytes of all details. They are sent in base64, with the text beside them, which may be three times as long there."""
+
+MAX_PROBLEMS = 100
+MAX_PROBLEM_TEXT = 160
 
 _Code = grpc.StatusCode
 
@@ -55,8 +64,12 @@ class Refused(Exception):
     """The call is refused. Handlers raise it; the error interceptor sends it.
 
     `reason` is a name of the catalogue without "REASON_" (anything else is a ValueError here, not a surprise for a
-    client). Metadata is for machines: "field", "min", "max", "legal", "rule" and the like.
+    client). Metadata is for machines: "field", "min", "max", "legal", "rule" and the like. `legal` lists what would
+    have been legal, `problems` everything that is wrong with a request.
     """
+
+    legal: tuple[Option, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
     def __init__(self, reason: str, text: str, **metadata: str) -> None:
         if reason not in CODES:
@@ -73,27 +86,82 @@ class Refused(Exception):
     @classmethod
     def from_rejection(cls, rejection: Rejection) -> Self:
         """Returns the refusal of a command by the core: its rule and what would have been right as metadata."""
-        bounds = {"min": rejection.least, "max": rejection.most}
+        numbers = {
+            "min": rejection.least,
+            "max": rejection.most,
+            "turn_id": rejection.turn_id,
+            "prompt_id": rejection.prompt_id,
+        }
+        metadata = {name: str(number) for name, number in numbers.items() if number is not None}
+        words = {"rule": rejection.rule, "legal": legal_text(rejection.legal), "field": rejection.field}
+        metadata |= {name: word for name, word in words.items() if word}
+        refused = cls(rejection.reason.value, rejection.text, **metadata)
+        refused.legal = rejection.legal
+        refused.problems = rejection.problems
+        return refused
+
+    @classmethod
+    def of_problems(cls, problems: Sequence[Problem]) -> Self:
+        """Returns the refusal of a request that is wrong in several places: for the first of them, and all are told."""
+        first = problems[0]
+        bounds = {"min": first.least, "max": first.most}
         metadata = {name: str(bound) for name, bound in bounds.items() if bound is not None}
-        if rejection.rule:
-            metadata["rule"] = rejection.rule
-        if rejection.legal:
-            metadata["legal"] = legal_text(rejection.legal)
-        if rejection.fields:
-            metadata["field"] = ", ".join(rejection.fields)
-        return cls(rejection.reason.value, rejection.text, **metadata)
+        refused = cls(first.reason, "; ".join([str(problem) for problem in problems]), field=first.field, **metadata)
+        refused.problems = tuple(problems)
+        return refused
 
     def details(self) -> bytes:
-        """Returns the serialised google.rpc.Status with its ErrorInfo: the value of `grpc-status-details-bin`."""
+        """Returns the serialised google.rpc.Status with its details: the value of `grpc-status-details-bin`."""
         info = error_details_pb2.ErrorInfo(reason=self.reason, domain=DOMAIN)
         for name, value in list(self.metadata.items())[:MAX_METADATA]:
-            info.metadata[name] = str(value)[:MAX_TEXT]
-        detail = any_pb2.Any()
-        detail.Pack(info)
+            info.metadata[name] = cut(str(value))
         number: int = self.code.value[0]
-        status = status_pb2.Status(code=number, message=self.text[:MAX_TEXT], details=[detail])
+        status = status_pb2.Status(code=number, message=cut(self.text), details=[_packed(info)])
+        if self.legal:
+            legal = details_pb2.LegalActions(options=[to_message(option) for option in self.legal])
+            status.details.append(_packed(legal))
+        if self.problems:
+            status.details.append(_packed(_wrong_fields(self.problems, MAX_DETAILS - status.ByteSize())))
         data: bytes = status.SerializeToString()
         return data
+
+
+def cut(text: str, size: int = MAX_TEXT) -> str:
+    """Returns the beginning of a text, so many bytes at most: its characters may be up to four each."""
+    return text.encode(errors="replace")[:size].decode(errors="ignore")
+
+
+def _packed(message: Any) -> any_pb2.Any:
+    detail = any_pb2.Any()
+    detail.Pack(message)
+    return detail
+
+
+def _wrong_fields(problems: Sequence[Problem], room: int) -> details_pb2.WrongFields:
+    """As many as there is room for, in order: without their texts where all of them take too much, for machines need
+    none; the first in any case.
+    """
+    wrong = details_pb2.WrongFields(fields=[_wrong_field(problem) for problem in problems[:MAX_PROBLEMS]])
+    if wrong.ByteSize() + _PACKING > room:
+        for field in wrong.fields:
+            field.ClearField("text")
+    while len(wrong.fields) > 1 and wrong.ByteSize() + _PACKING > room:
+        del wrong.fields[-1]
+    return wrong
+
+
+_PACKING = 64
+"""Bytes by which a detail grows when it is packed: its type's name and three lengths."""
+
+
+def _wrong_field(problem: Problem) -> details_pb2.WrongField:
+    return details_pb2.WrongField(
+        reason=problem.reason,
+        field=problem.field,
+        text=cut(problem.text, MAX_PROBLEM_TEXT),
+        min=problem.least,
+        max=problem.most,
+    )
 
 
 def legal_text(options: tuple[Option, ...]) -> str:

@@ -18,7 +18,6 @@ from stud_core.evolve import evolve
 from stud_core.rejection import Rejection
 from stud_core.ruleset import TableConfig
 from stud_core.state import Phase, Table
-from stud_core.validate import validate_config
 from stud_service.refusals import Refused
 
 
@@ -49,7 +48,10 @@ class Legal(msgspec.Struct, frozen=True):
 
 
 def legal_in(config: TableConfig, players: Sequence[Player], actions: Sequence[Action]) -> Legal:
-    """Play a position through and say who may do what. Raises Refused, also for an action that was not legal."""
+    """Play a position through and say who may do what, at a table whose configuration is sound.
+
+    Raises Refused, also for an action that was not legal.
+    """
     _check(config, players)
     state = _play_antes(config, players)
     state = _deal_on(state, players)
@@ -70,9 +72,6 @@ def _account(seat: int) -> str:
 
 
 def _check(config: TableConfig, players: Sequence[Player]) -> None:
-    problems = validate_config(config)
-    if problems:
-        raise Refused(problems[0].reason.value, "; ".join([str(problem) for problem in problems]))
     seats = [player.seat for player in players]
     most = config.ruleset.seats
     if not 2 <= len(seats) <= most or len(set(seats)) != len(seats):

@@ -27,7 +27,8 @@ from stud_service.checks import require_request_id, require_text
 from stud_service.identity import require
 from stud_service.kit import Kit
 from stud_service.refusals import Refused
-from stud_wire.codec import WireError, from_message, to_message
+from stud_service.rulesets import read_config
+from stud_wire.codec import to_message
 from stud_wire.commits import decode_commit
 
 MAX_LIMIT = 1000
@@ -76,11 +77,10 @@ class RulesServicer(rpc.RulesServiceServicer):
         require(*_ANYBODY)
         if len(request.actions) > MAX_ACTIONS:
             raise Refused("INVALID_FIELD", f"at most {MAX_ACTIONS} actions", field="actions", max=str(MAX_ACTIONS))
-        try:
-            config = from_message(TableConfig, request.config)
-            actions = [_action(action) for action in request.actions]
-        except WireError as why:
-            raise Refused("INVALID_FIELD", str(why), field="config") from None
+        config, problems = read_config(request.config)
+        if problems:
+            raise Refused.of_problems(problems)
+        actions = [_action(action) for action in request.actions]
         players = [Player(p.seat, p.stack, _cards(p.up, "players")) for p in request.players]
         legal = legal_in(config, players, actions)
         return pb.GetLegalActionsResponse(

@@ -94,6 +94,10 @@ class ChoicesAhead:
                 f"the choice is for hand {price.hand_no}, street {price.street}, price {price.level}; now it is "
                 f"hand {now.hand_no}, street {now.street}, price {now.level}",
                 rule="B.16",
+                turn_id=str(table.running.turn_id if table.running.turn_seat else 0),
+                hand_no=str(now.hand_no),
+                street=str(now.street),
+                price=str(now.level),
             )
         changed = self.of(account) != chosen
         self._chosen[account] = _Chosen(chosen, request_id, digest)

@@ -12,6 +12,7 @@ import structlog
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core.state import Life
 from stud_service.refusals import Refused
+from stud_wire.codec import to_message
 from table_service import handlers
 from table_service.actor import TableActor
 from table_service.hub import Viewer
@@ -118,5 +119,9 @@ async def _answer(actor: TableActor, account: str, name: str | None, body: Any) 
 
 def _refusal(request_id: str, refused: Refused) -> pb.CommandResult:
     return pb.CommandResult(
-        request_id=request_id, reason=refused.reason, text=refused.text, metadata=dict(refused.metadata)
+        request_id=request_id,
+        reason=refused.reason,
+        text=refused.text,
+        metadata=dict(refused.metadata),
+        legal=[to_message(option) for option in refused.legal],
     )

@@ -106,12 +106,7 @@ class TableServicer(rpc.TableServiceServicer):
 
     async def CreateTable(self, request: pb.CreateTableRequest, context: Context) -> pb.CreateTableResponse:
         require("operator")
-        require_text(request.table, "table", 64)
-        served = self._registry.kit.settings.currencies
-        if request.currency not in served:
-            text = f"currency {request.currency[:8]!r}: want one of {', '.join(served)}"
-            raise Refused("UNKNOWN_CURRENCY", text, field="currency")
-        command = OpenTable(config_of(request), caller().account)
+        command = OpenTable(config_of(request, self._registry.kit.settings.currencies), caller().account)
         async with self._registry.opening(request.table) as actor:
             outcome = await handlers.submit(actor, caller().account, request, command)
         return pb.CreateTableResponse(config=views.config_message(actor.table), version=outcome.version)

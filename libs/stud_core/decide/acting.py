@@ -31,7 +31,8 @@ def act(state: Table, command: cmd.Act, ctx: Context) -> Answer:
     if not seat or state.sittings[state.seats[seat]].account != command.account:
         return _no_turn(state, command.account)
     if command.turn_id != hand.turn_id:
-        return Rejection(Reason.STALE_TURN, f"the turn is {hand.turn_id}, not {command.turn_id}")
+        text = f"the turn is {hand.turn_id}, not {command.turn_id}"
+        return Rejection(Reason.STALE_TURN, text, turn_id=hand.turn_id)
     if hand.deadline_ms and ctx.now_ms > hand.deadline_ms:
         return Rejection(Reason.DEADLINE_PASSED, "the action came after the deadline", "B.18")
     if command.by_pre_action and not state.rules.ruleset.pre_actions:

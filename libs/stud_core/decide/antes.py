@@ -82,7 +82,8 @@ def open_prompt(prompts: tuple[Prompt, ...], seat: int) -> Prompt | None:
 def check_prompt(prompt: Prompt, prompt_id: int, ctx: Context) -> Rejection | None:
     """Refuse an answer to another prompt, or one that comes after the deadline (B.18)."""
     if prompt_id != prompt.prompt_id:
-        return Rejection(Reason.STALE_PROMPT, f"the open prompt is {prompt.prompt_id}, not {prompt_id}")
+        text = f"the open prompt is {prompt.prompt_id}, not {prompt_id}"
+        return Rejection(Reason.STALE_PROMPT, text, prompt_id=prompt.prompt_id)
     if prompt.deadline_ms and ctx.now_ms > prompt.deadline_ms:
         return Rejection(Reason.DEADLINE_PASSED, "the answer came after the deadline", "B.18")
     return None

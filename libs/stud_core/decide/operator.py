@@ -37,8 +37,7 @@ def open_table(state: Table, command: cmd.OpenTable, _ctx: Context) -> Answer:
         return Rejection(Reason.TABLE_EXISTS, "this table was opened before")
     problems = validate_config(command.config)
     if problems:
-        text = "; ".join([str(problem) for problem in problems])
-        return Rejection(problems[0].reason, text, fields=tuple([problem.field for problem in problems]))
+        return Rejection.of_config(problems)
     return [ev.TableOpened(command.config)]
 
 

@@ -30,7 +30,7 @@ def take_seat(state: Table, command: cmd.TakeSeat, ctx: Context) -> Answer:
     rule = cite(ruleset, "P2", "W3")
     if command.seat is not None and not 1 <= command.seat <= seats:
         text = f"seats are numbered 1 to {seats}"
-        return Rejection(Reason.SEAT_OUT_OF_RANGE, text, rule, fields=("seat",), least=1, most=seats)
+        return Rejection(Reason.SEAT_OUT_OF_RANGE, text, rule, field="seat", least=1, most=seats)
     if command.seat is not None and state.seats[command.seat]:
         return Rejection(Reason.SEAT_TAKEN, f"seat {command.seat} is taken")
     seat = command.seat or next((s for s in range(1, seats + 1) if not state.seats[s]), 0)

@@ -228,4 +228,86 @@ def test_a_refusal_names_every_field_that_is_wrong():
     config = table_config(knobs(PLAYNOW, seats=9, max_raises=0), ante=-1)
     answer = decide(Table(), cmd.OpenTable(config), cmd.Context(1, 1))
     assert isinstance(answer, Rejection)
-    assert set(answer.fields) == {"seats", "max_raises", "ante"}
+    assert [problem.field for problem in answer.problems] == ["max_raises", "seats", "ante"]
+    assert (answer.reason, answer.field, answer.least, answer.most) == (Reason.INVALID_RULESET, "max_raises", 1, 10)
+    assert answer.text.startswith("max_raises: lies in 1..10; seats: ")
+
+
+AMOUNTS = ("small_bet", "big_bet", "ante", "bring_in", "hand_pause_ms")
+
+
+def with_number(config: TableConfig, field: str, value: int) -> TableConfig:
+    """The configuration with one number changed, wherever it stands; a limit keeps its unit."""
+    if field in AMOUNTS:
+        return msgspec.structs.replace(config, **{field: value})
+    old = getattr(config.ruleset, field)
+    new: object = "n" * value if isinstance(old, str) else value
+    if isinstance(old, BuyInLimit):
+        new = BuyInLimit(amount=value) if old.amount is not None else BuyInLimit(small_bets=value)
+    return msgspec.structs.replace(config, ruleset=knobs(config.ruleset, **{field: new}))
+
+
+SOUND = [
+    table_config(PLAYNOW),
+    table_config(WILLIAM_HILL, STAKES[5]),
+    table_config(PLAYNOW, currency="XTS", small_bet=2, big_bet=2, ante=0, bring_in=1),
+    table_config(
+        knobs(PLAYNOW, min_buy_in=BuyInLimit(amount=777), max_buy_in=BuyInLimit(small_bets=2), rake_cap=0), STAKES[500]
+    ),
+    table_config(knobs(WILLIAM_HILL, min_buy_in=BuyInLimit(small_bets=3), max_buy_in=BuyInLimit(amount=9_999))),
+]
+
+
+@pytest.mark.parametrize("config", SOUND)
+@pytest.mark.parametrize("field", [*AMOUNTS, *RANGES])
+def test_what_a_problem_says_would_be_right_is_right(field: str, config: TableConfig):
+    """Whatever number is wrong: the least and the greatest it names are taken, and what is just beyond is not."""
+    assert validate_config(config) == []
+    if field != "name" and getattr(config.ruleset if field in RANGES else config, field) is None:
+        config = with_number(config, field, 1) if field != "max_buy_in" else SOUND[0]
+    for wrong in (-1, 0, 65, 601_001, 10**15 + 1, 2**62):
+        if field == "name" and wrong > 65:
+            continue
+        for problem in validate_config(with_number(config, field, wrong)):
+            if problem.field != field:
+                continue
+            assert problem.least is not None
+            assert problem.most is not None
+
+            def told(value: int) -> bool:
+                return any(p.field == field for p in validate_config(with_number(config, field, value)))
+
+            assert not told(problem.least)
+            assert not told(problem.most)
+            assert told(problem.most + 1)
+            assert field == "name" or told(problem.least - 1)
+
+
+def test_what_follows_from_a_small_bet_that_is_wrong_is_held_against_the_nearest_that_is_not():
+    config = table_config(PLAYNOW, small_bet=0, big_bet=0, ante=-1, bring_in=0)
+    told = {problem.field: (problem.least, problem.most) for problem in validate_config(config)}
+    assert told == {
+        "small_bet": (2, MAX_AMOUNT),
+        "big_bet": (2, MAX_AMOUNT),
+        "ante": (0, 2),
+        "bring_in": (1, 1),
+    }
+    config = table_config(PLAYNOW, small_bet=MAX_AMOUNT + 1, big_bet=MAX_AMOUNT)
+    assert faults(config) == {(Reason.INVALID_TABLE, "small_bet")}
+
+
+@pytest.mark.parametrize("limit", [BuyInLimit(), BuyInLimit(amount=MAX_AMOUNT + 1), BuyInLimit(small_bets=0)])
+def test_a_limit_that_is_none_is_told_once(limit: BuyInLimit):
+    for knob in ("min_buy_in", "max_buy_in"):
+        problems = validate_config(table_config(knobs(PLAYNOW, **{knob: limit})))
+        assert [(problem.reason, problem.field) for problem in problems] == [(Reason.INVALID_RULESET, knob)]
+
+
+def test_no_number_is_named_where_none_says_what_would_be_right():
+    config = table_config(PLAYNOW, table_id="", currency="eur", stacked=True)
+    problems = validate_config(config)
+    assert [(problem.field, problem.least, problem.most) for problem in problems] == [
+        ("table_id", None, None),
+        ("currency", None, None),
+        ("stacked", None, None),
+    ]

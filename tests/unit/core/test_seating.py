@@ -94,7 +94,7 @@ def test_a_full_table():
     for seat in (0, 3):
         refusal = house.refuse(cmd.TakeSeat("b", seat, 10_000))
         assert (refusal.reason, refusal.rule) == (Reason.SEAT_OUT_OF_RANGE, "W3")
-        assert (refusal.fields, refusal.least, refusal.most) == (("seat",), 1, 2)
+        assert (refusal.field, refusal.least, refusal.most) == ("seat", 1, 2)
 
 
 @pytest.mark.knob("min_buy_in", 1, 12, 4_321, 1_000_000_000_000_000)
