@@ -12,6 +12,7 @@ from stud_core.commands import CloseTable, Command, DrainTable, OpenTable, Pause
 from stud_core.state import SYSTEM_PAUSES
 from stud_service.checks import require_text
 from stud_service.identity import caller, require
+from stud_service.pages import make_token, page_size, read_token
 from stud_service.refusals import CODES, Refused
 from table_service import handlers, views
 from table_service.mail import Outcome
@@ -21,6 +22,7 @@ from table_service.registry import Registry
 
 Context = grpc.aio.ServicerContext[Any, Any]
 MAX_REASON = 500
+USUAL_PAGE = 100
 
 
 class TableServicer(rpc.TableServiceServicer):
@@ -33,15 +35,18 @@ class TableServicer(rpc.TableServiceServicer):
     # --------------------------------------------------------------- reading
 
     async def ListTables(self, request: pb.ListTablesRequest, context: Context) -> pb.ListTablesResponse:
-        lines = await self._registry.lobby()
-        return pb.ListTablesResponse(
-            tables=[
-                line
-                for line in lines
-                if (not request.currency or line.currency == request.currency)
-                and (request.include_closed or line.life != pb.TABLE_LIFE_CLOSED)
-            ]
-        )
+        size = page_size(request.page_size, USUAL_PAGE)
+        question = ("tables", request.currency, request.include_closed)
+        after = read_token(question, request.page_token, str) or ""
+        lines = [
+            line
+            for line in await self._registry.lobby()
+            if line.table > after
+            and (not request.currency or line.currency == request.currency)
+            and (request.include_closed or line.life != pb.TABLE_LIFE_CLOSED)
+        ]
+        more = make_token(question, lines[size - 1].table) if len(lines) > size else ""
+        return pb.ListTablesResponse(tables=lines[:size], next_page_token=more)
 
     async def GetTable(self, request: pb.GetTableRequest, context: Context) -> pb.GetTableResponse:
         actor = await self._registry.get(request.table)

@@ -24,6 +24,7 @@ from stud_eventlog.log import EventLog
 from stud_service.checks import require_account, require_request_id, require_text
 from stud_service.feeds import Poison
 from stud_service.identity import caller, require
+from stud_service.pages import MAX_PAGE, make_token, page_size, read_token, wrong_token
 from stud_service.refusals import Refused
 from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit
@@ -35,8 +36,9 @@ Context = grpc.aio.ServicerContext[Any, Any]
 MAX_REFERENCE = 128
 MAX_REASON = 500
 MAX_LINES = 100
+USUAL_PAGE = 100
 LISTS_AT_ONCE = 2
-"""Lists of transfers that are read at a time, whoever asks."""
+"""Lists of transfers that are read at a time, and ledgers that are summed up, whoever asks."""
 
 TAKE_TURNS = 64
 """A question about a whole ledger lets others have their turn after so many entries: about 2 ms."""
@@ -63,6 +65,7 @@ class WalletServicer(rpc.WalletServiceServicer):
         self._desk = desk
         self._verdicts = desk.verdicts
         self._listing = asyncio.Semaphore(LISTS_AT_ONCE)
+        self._summing = asyncio.Semaphore(LISTS_AT_ONCE)
 
     def _book(self, currency: str) -> Book:
         book = self._books.get(currency)
@@ -135,24 +138,27 @@ class WalletServicer(rpc.WalletServiceServicer):
 
     async def ListTransfers(self, request: pb.ListTransfersRequest, context: Context) -> pb.ListTransfersResponse:
         account = self._own_or(request.account, "auditor", "operator", "cashier")
-        if not 0 <= request.limit <= 1000:
-            text = f"limit {request.limit}: want 1 to 1000, or 0 for the usual 100"
-            raise Refused("INVALID_FIELD", text, field="limit", min="0", max="1000")
-        if request.after_version < 0:
-            text = f"after_version {request.after_version}: want 0 or more"
-            raise Refused("INVALID_FIELD", text, field="after_version", min="0")
+        size = page_size(request.page_size, page_size(request.limit, USUAL_PAGE, "limit"))
+        question = ("transfers", request.currency, account)
+        after = read_token(question, request.page_token, int)
+        if after is None:
+            after = request.after_version
+        if after < 0:
+            raise Refused("INVALID_FIELD", f"after_version {after}: want 0 or more", field="after_version", min="0")
         book = self._book(request.currency)
-        limit = request.limit or 100
 
-        def page(state: Ledger) -> list[int] | None:
-            known = account in state.accounts
-            return book.entries.page(account, request.after_version, limit) if known else None
+        def page(state: Ledger) -> tuple[list[int], bool] | None:
+            if account not in state.accounts:
+                return None
+            versions = book.entries.page(account, after, size)
+            return versions, bool(versions and book.entries.page(account, versions[-1], 1))
 
-        versions = await book.read(page)
-        if versions is None:
+        found = await book.read(page)
+        if found is None:
             raise _unknown(account)
+        versions, more = found
         shown_to = caller().account if caller().account == account else ""
-        answer = pb.ListTransfersResponse()
+        answer = pb.ListTransfersResponse(next_page_token=make_token(question, versions[-1]) if more else "")
         async with self._listing:  # a long list is many reads: whoever asks for many waits, and nobody else
             for first, number in runs(versions):
                 for stored in await self._log.read(book.stream, after=first - 1, limit=number):
@@ -164,20 +170,36 @@ class WalletServicer(rpc.WalletServiceServicer):
 
     async def GetTrialBalance(self, request: pb.GetTrialBalanceRequest, context: Context) -> pb.GetTrialBalanceResponse:
         require("operator", "cashier", "auditor")
+        size = page_size(request.page_size, MAX_PAGE)
+        question = ("balances", request.currency)
         book = self._book(request.currency)
+        until, after = read_token(question, request.page_token, tuple[int, str]) or (0, "")
+        async with self._summing:  # each page is a whole ledger: whoever asks for many waits, and nobody else
+            version, balances = await self._balances(book, until)
+        if version < until:
+            raise wrong_token()  # it is of a ledger that went on from here otherwise
+        lines = [(name, amount) for name, amount in sorted(balances.items()) if amount and name > after]
+        more = make_token(question, (version, lines[size - 1][0])) if len(lines) > size else ""
+        return pb.GetTrialBalanceResponse(
+            balances=[pb.Balance(account=name, balance=amount) for name, amount in lines[:size]],
+            sum=sum(balances.values()),
+            liabilities=sum(amount for name, amount in balances.items() if guarded(name)),
+            version=version,
+            next_page_token=more,
+        )
+
+    async def _balances(self, book: Book, until: int) -> tuple[int, dict[str, int]]:
+        """Return the version and every account's balance by the entries up to a version; 0 = by all there are."""
         balances: dict[str, int] = {}
         version = 0
         async for stored in self._log.read_all(book.stream):
             version = stored.version
             trial_balance(decode_commit(stored.body).events, balances)
+            if version == until:
+                break
             if version % TAKE_TURNS == 0:
                 await asyncio.sleep(0)  # the whole ledger at once would hold up everybody's money
-        return pb.GetTrialBalanceResponse(
-            balances=[pb.Balance(account=name, balance=amount) for name, amount in sorted(balances.items()) if amount],
-            sum=sum(balances.values()),
-            liabilities=sum(amount for name, amount in balances.items() if guarded(name)),
-            version=version,
-        )
+        return version, balances
 
     # ----------------------------------------------------------- operators
 

@@ -14,9 +14,12 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud.table.v1 import table_service_pb2_grpc as rpc
 from stud_client import Endpoints, StudClient, StudError, calling, load_endpoints
 from stud_client.errors import from_rpc
+from stud_core.events import Option, Size, Verb
+from stud_core.rejection import Problem, Reason, Rejection
 from stud_service.identity import caller
 from stud_service.ports import Port
 from stud_service.refusals import Refused
+from stud_wire.codec import from_message
 from tests.support.kit import House, serving, token
 
 
@@ -140,6 +143,30 @@ async def test_reads_are_tried_again_too(client, tables):
     tables.fails = 2
     await client.tables.ListTables(pb.ListTablesRequest())
     assert tables.reads == 3
+
+
+async def test_what_is_legal_and_what_is_wrong_come_as_messages(client, tables, monkeypatch):
+    option = Option(Verb.RAISE, 300, 400, Size.HIGH, True)
+    problems = [Problem("INVALID_TABLE", "ante", "lies in 0..5", 0, 5), Problem("INVALID_FIELD", "table", "what")]
+    refusals = [
+        Refused.from_rejection(Rejection(Reason.ILLEGAL_ACTION, "no", "P56", (option,))),
+        Refused.of_problems(problems),
+        Refused("NO_HAND", "none"),
+    ]
+
+    def refuse() -> None:
+        raise refusals.pop(0)
+
+    monkeypatch.setattr(tables, "_maybe_fail", refuse)
+    errors = [await refused(client.tables.SitOut(pb.SitOutRequest(table="t"))) for _ in range(3)]
+    assert [from_message(Option, told) for told in errors[0].legal] == [option]
+    assert [(told.reason, told.field, told.text) for told in errors[1].wrong] == [
+        ("INVALID_TABLE", "ante", "lies in 0..5"),
+        ("INVALID_FIELD", "table", "what"),
+    ]
+    assert (errors[1].wrong[0].max, errors[1].wrong[1].HasField("max")) == (5, False)
+    assert [(error.legal, error.wrong) for error in errors[1:]] == [((), errors[1].wrong), ((), ())]
+    assert errors[0].wrong == ()
 
 
 @pytest.mark.parametrize("reason", ["NOT_YOUR_TURN", "LOG_BEHIND", "TABLE_FULL", "CALL_DEADLINE", "INTERNAL"])

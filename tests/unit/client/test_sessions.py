@@ -105,7 +105,11 @@ class Table(rpc.TableServiceServicer):
                 continue
             if reasons := self.refuse.get(name):
                 answer = pb.CommandResult(
-                    request_id=request_id, reason=reasons.pop(0), text="no", metadata={"legal": "fold; call 50"}
+                    request_id=request_id,
+                    reason=reasons.pop(0),
+                    text="no",
+                    metadata={"legal": "fold; call 50"},
+                    legal=[seat_pb2.Option(verb=seat_pb2.VERB_FOLD)],
                 )
             else:
                 if request_id not in self.accepted:
@@ -349,6 +353,7 @@ async def test_a_refused_command_is_an_error_with_its_metadata_and_the_session_g
             {"legal": "fold; call 50"},
             None,
         )
+        assert [option.verb for option in caught.value.legal] == [seat_pb2.VERB_FOLD]
         await session.act(1, seat_pb2.VERB_FOLD)
     assert len(table.commands) == 2
 

@@ -106,7 +106,8 @@ def test_out_of_turn():
     turn = house.hand.turn_id
     assert house.refuse(cmd.Act("a2", turn, ev.Verb.FOLD)).reason is Reason.NOT_YOUR_TURN
     assert house.refuse(cmd.Act("nobody", turn, ev.Verb.FOLD)).reason is Reason.NOT_SEATED
-    assert house.refuse(cmd.Act("a1", turn - 1, ev.Verb.BRING_IN)).reason is Reason.STALE_TURN
+    stale = house.refuse(cmd.Act("a1", turn - 1, ev.Verb.BRING_IN))
+    assert (stale.reason, stale.turn_id) == (Reason.STALE_TURN, turn)
     house.play("1 bring_in, 2 fold, 3 fold")
     assert house.refuse(cmd.Act("a1", turn, ev.Verb.FOLD)).reason is Reason.NOT_YOUR_TURN
     house.tick(10_000)

@@ -115,7 +115,8 @@ def test_asked_players_post_one_by_one():
     assert house.refuse(cmd.PostAnte("a1", prompt)).reason is Reason.NO_PROMPT
     assert house.refuse(cmd.PostAnte("a3", prompt)).reason is Reason.NO_PROMPT
     assert house.refuse(cmd.PostAnte("nobody", prompt)).reason is Reason.NOT_SEATED
-    assert house.refuse(cmd.PostAnte("a2", prompt + 1)).reason is Reason.STALE_PROMPT
+    stale = house.refuse(cmd.PostAnte("a2", prompt + 1))
+    assert (stale.reason, stale.prompt_id) == (Reason.STALE_PROMPT, prompt)
     assert house.refuse(cmd.Act("a2", 1, ev.Verb.FOLD)).reason is Reason.NOT_YOUR_TURN
     assert kinds(house.send(cmd.PostAnte("a2", prompt))) == ["AntePosted", "HandStarted", "DealRequested"]
     assert house.refuse(cmd.PostAnte("a2", prompt)).reason is Reason.NO_PROMPT

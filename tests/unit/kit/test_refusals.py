@@ -1,17 +1,21 @@
 """The table of reasons equals the catalogue, and a refusal says what it should."""
 
+import base64
 import re
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import pytest
 from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
 
-from stud.errors.v1 import reasons_pb2
+from stud.errors.v1 import details_pb2, reasons_pb2
 from stud_core.events import Option, Size, Verb
 from stud_core.presets import PLAYNOW
-from stud_core.rejection import Reason, Rejection
+from stud_core.rejection import Problem, Reason, Rejection
 from stud_core.ruleset import Ruleset
-from stud_service.refusals import CODES, MAX_TEXT, Refused, legal_text
+from stud_service.refusals import CODES, MAX_TEXT, Refused, cut, legal_text
+from stud_wire.codec import from_message
 from tests.vectors.positions import both, fifth_street, fourth_street
 
 PROTO = Path(__file__).parents[3] / "protos/stud/errors/v1/reasons.proto"
@@ -43,6 +47,76 @@ def info(refused: Refused) -> error_details_pb2.ErrorInfo:
     found = error_details_pb2.ErrorInfo()
     assert status.details[0].Unpack(found)
     return found
+
+
+def detail(refused: Refused, kind: Any) -> Any:
+    """The one further detail of a kind; behind the ErrorInfo, which every client looks for first."""
+    status = status_pb2.Status.FromString(refused.details())
+    assert status.details[0].Is(error_details_pb2.ErrorInfo.DESCRIPTOR)
+    (packed,) = [packed for packed in status.details[1:] if packed.Is(kind.DESCRIPTOR)]
+    found = kind()
+    assert packed.Unpack(found)
+    return found
+
+
+PROBLEMS = [
+    Problem("INVALID_RULESET", "max_raises", "lies in 1..10", 1, 10),
+    Problem("INVALID_FIELD", "override_fields", "a ruleset has no field 'colour'"),
+    Problem("INVALID_TABLE", "ante", "lies between 0 and the small bet", 0, 500),
+]
+
+
+def test_everything_that_is_wrong_is_listed_for_machines_and_the_first_in_the_metadata():
+    refused = Refused.of_problems(PROBLEMS)
+    assert (refused.reason, refused.metadata) == ("INVALID_RULESET", {"field": "max_raises", "min": "1", "max": "10"})
+    assert refused.text.startswith("max_raises: lies in 1..10; override_fields: ")
+    wrong = detail(refused, details_pb2.WrongFields).fields
+    assert [(field.reason, field.field, field.text) for field in wrong] == [
+        (problem.reason, problem.field, problem.text) for problem in PROBLEMS
+    ]
+    assert [(field.HasField("min"), field.HasField("max")) for field in wrong] == [
+        (True, True), (False, False), (True, True),
+    ]  # fmt: skip
+    assert (wrong[2].min, wrong[2].max) == (0, 500)
+    by_core = Refused.from_rejection(Rejection.of_config([PROBLEMS[0], PROBLEMS[2]]))
+    assert by_core.metadata == refused.metadata
+    assert len(detail(by_core, details_pb2.WrongFields).fields) == 2
+
+
+@pytest.mark.parametrize("number", [1, 30, 45, 100, 2000])
+@pytest.mark.parametrize("letter", ["x", "\u00e9", "\u20ac", "\U0001f0a1", '"'])
+def test_all_trailers_stay_below_eight_kilobytes(number: int, letter: str):
+    """With the text beside them, percent-encoded as gRPC sends it, and the details in base64, whatever letters."""
+    long = letter * 1000
+    problems = [Problem("INVALID_RULESET", f"knob_{n}", long, -(2**63), 2**63 - 1) for n in range(number)]
+    refused = Refused.of_problems(problems)
+    refused.metadata |= {"field": "knob_0", **{f"m{n}": long for n in range(number)}}
+    refused.legal = tuple([Option(Verb.RAISE, 2**60, 2**60, Size.HIGH, True)] * 8)
+    told = quote(cut(refused.text), safe=" ")
+    assert len(told) + len(base64.b64encode(refused.details())) + 200 < 8 * 1024
+    wrong = detail(refused, details_pb2.WrongFields).fields
+    assert wrong[0].field == "knob_0"
+    plain = Refused.of_problems(problems)
+    listed = detail(plain, details_pb2.WrongFields).fields
+    assert len(listed) == number if number <= 45 else 45 < len(listed) <= 100
+
+
+def test_what_is_legal_is_told_to_machines():
+    legal = (Option(Verb.FOLD, 0, 0, None, False), Option(Verb.RAISE, 300, 400, Size.HIGH, True))
+    refused = Refused.from_rejection(Rejection(Reason.ILLEGAL_ACTION, "words", "P56", legal))
+    told = detail(refused, details_pb2.LegalActions).options
+    assert tuple(from_message(Option, option) for option in told) == legal
+    assert refused.metadata["legal"] == legal_text(legal)
+
+
+def test_what_is_open_now_is_told_to_machines():
+    assert Refused.from_rejection(Rejection(Reason.STALE_TURN, "words", turn_id=7)).metadata == {"turn_id": "7"}
+    assert Refused.from_rejection(Rejection(Reason.STALE_PROMPT, "words", prompt_id=0)).metadata == {"prompt_id": "0"}
+
+
+def test_a_text_is_cut_between_characters():
+    assert cut("a" + "\u20ac" * 3, 6) == "a\u20ac"
+    assert cut("lone \ud800") == "lone ?"
 
 
 def test_metadata_are_bounded():

@@ -202,9 +202,13 @@ async def test_requests_that_say_nothing_are_refused(service: RulesServicer):
     await refused("INVALID_FIELD", service.GetLegalActions(request, CONTEXT))
     request = position()
     request.config.ruleset.odd_units = 0
-    await refused("INVALID_FIELD", service.GetLegalActions(request, CONTEXT))
+    request.config.ante = -1
+    wrong = await refused("INVALID_RULESET", service.GetLegalActions(request, CONTEXT))
+    assert [problem.field for problem in wrong.problems] == ["odd_units", "ante"]
+    assert wrong.metadata == {"field": "odd_units"}
     bad = position(config=config_of(knobs(PLAYNOW, max_raises=77)))
-    await refused("INVALID_RULESET", service.GetLegalActions(bad, CONTEXT))
+    wrong = await refused("INVALID_RULESET", service.GetLegalActions(bad, CONTEXT))
+    assert wrong.metadata == {"field": "max_raises", "min": "1", "max": "10"}
     many = position(*["1 fold"] * 501)
     await refused("INVALID_FIELD", service.GetLegalActions(many, CONTEXT))
 

@@ -133,6 +133,8 @@ async def test_a_choice_for_another_moment_is_stale(tmp_path):
             refused = await refusal(ahead.choose(ahead.next, Verb.FOLD, **other))
             assert (refused.reason, refused.metadata["rule"]) == ("STALE_TURN", "B.16")
             assert "now it is hand 1, street 5, price 0" in refused.text
+            now = {"hand_no": "1", "street": "5", "price": "0", "turn_id": str(ahead.game.hand.turn_id)}
+            assert now.items() <= refused.metadata.items()
         assert not (await ahead.mine(ahead.next)).HasField("pre_action")
 
 

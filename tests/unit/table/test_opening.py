@@ -6,10 +6,16 @@ import pytest
 from stud.common.v1 import ruleset_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core.presets import HAND_PAUSE_MS, PLAYNOW, WILLIAM_HILL
-from stud_core.ruleset import BuyInLimit, DealOrigin, HeadsUp
+from stud_core.ruleset import BuyInLimit, DealOrigin, HeadsUp, TableConfig
 from stud_service.refusals import Refused
 from stud_wire.codec import to_message
-from table_service.opening import config_of
+from table_service import opening
+
+SERVED = ("CAD", "EUR", "XTS")
+
+
+def config_of(request: pb.CreateTableRequest) -> TableConfig:
+    return opening.config_of(request, SERVED)
 
 
 def request(**fields) -> pb.CreateTableRequest:
@@ -35,7 +41,16 @@ def test_stakes_that_are_no_preset_are_derived():
 
 def test_what_the_request_says_wins():
     config = config_of(
-        request(preset="playnow", name="Main", big_bet=1500, ante=0, bring_in=1, hand_pause_ms=0, stacked=True)
+        request(
+            preset="playnow",
+            name="Main",
+            big_bet=1500,
+            ante=0,
+            bring_in=1,
+            hand_pause_ms=0,
+            stacked=True,
+            currency="XTS",
+        )
     )
     assert (config.name, config.big_bet, config.ante, config.bring_in) == ("Main", 1500, 0, 1)
     assert (config.hand_pause_ms, config.stacked) == (0, True)
@@ -64,7 +79,9 @@ RULESET_FIELDS = [field.name for field in ruleset_pb2.Ruleset.DESCRIPTOR.fields]
 def test_a_field_that_is_set_but_not_named_is_refused(knob: str):
     """Whatever it is: a table must not open by other rules than were asked for."""
     switches = {name: True for name in RULESET_FIELDS if isinstance(getattr(PLAYNOW, name), bool)}
-    numbers = {"river_burn_reserve": 1, "time_bank_ms": 1, "rathole_ms": 1, "rake_bps": 500, "rake_cap": 0}
+    numbers = {"river_burn_reserve": 1, "rake_bps": 500, "rake_cap": 0}
+    only_zero = {"time_bank_ms", "rathole_ms"} & {knob}
+    numbers |= dict.fromkeys(only_zero, 1)
     changed = msgspec.structs.replace(WILLIAM_HILL, **switches, **numbers, max_buy_in=BuyInLimit(small_bets=50))
     complete = to_message(changed)
     others = [name for name in RULESET_FIELDS if name != knob]
@@ -73,7 +90,9 @@ def test_a_field_that_is_set_but_not_named_is_refused(knob: str):
     assert (refused.value.reason, refused.value.metadata) == ("INVALID_FIELD", {"field": "override_fields"})
     with pytest.raises(Refused, match=knob):
         config_of(request(preset="playnow", ruleset=complete))
-    assert config_of(request(preset="playnow", ruleset=complete, override_fields=RULESET_FIELDS)).ruleset == changed
+    if not only_zero:
+        taken = config_of(request(preset="playnow", ruleset=complete, override_fields=RULESET_FIELDS))
+        assert taken.ruleset == changed
 
 
 def test_a_limit_is_overridden_whole_and_an_absent_one_is_none():
@@ -107,3 +126,89 @@ def test_what_cannot_be_read_says_why(fields, reason, words):
     with pytest.raises(Refused, match=words) as refused:
         config_of(request(**fields))
     assert refused.value.reason == reason
+
+
+CHOICES = [field.name for field in ruleset_pb2.Ruleset.DESCRIPTOR.fields if field.enum_type is not None]
+
+
+@pytest.mark.parametrize("value", [0, 99, -1])
+@pytest.mark.parametrize("knob", CHOICES)
+def test_a_choice_that_is_none_is_named(knob: str, value: int):
+    complete = to_message(WILLIAM_HILL)
+    setattr(complete, knob, value)
+    for wrong in (request(ruleset=complete), request(preset="playnow", ruleset=complete, override_fields=[knob])):
+        if wrong.preset:
+            del wrong.override_fields[:]
+            wrong.override_fields.extend(RULESET_FIELDS)
+        with pytest.raises(Refused) as refused:
+            config_of(wrong)
+        (problem,) = refused.value.problems
+        assert (refused.value.reason, refused.value.metadata) == ("INVALID_RULESET", {"field": knob})
+        assert (problem.reason, problem.field, problem.least, problem.most) == ("INVALID_RULESET", knob, None, None)
+        assert "want one of" in problem.text
+
+
+def told(**fields) -> list[tuple[str, str, int | None, int | None]]:
+    with pytest.raises(Refused) as refused:
+        config_of(request(**fields))
+    wrong = refused.value
+    first = wrong.problems[0]
+    bounds = {"min": first.least, "max": first.most}
+    expected = {"field": first.field} | {name: str(bound) for name, bound in bounds.items() if bound is not None}
+    assert (wrong.reason, wrong.metadata) == (first.reason, expected)
+    return [(problem.reason, problem.field, problem.least, problem.most) for problem in wrong.problems]
+
+
+def test_everything_that_is_wrong_is_told_at_once():
+    """Wherever it is found: in the names, the overrides, the ruleset, the stakes."""
+    most = 10**15
+    assert told(
+        table="No Such",
+        currency="JPY",
+        preset="playnow",
+        ruleset=ruleset_pb2.Ruleset(seats=9, rake_bps=5, max_raises=0),
+        override_fields=["seats", "colour", "max_raises", "odd_units"],
+        small_bet=1,
+        ante=-1,
+        hand_pause_ms=-5,
+        name="two\nlines",
+    ) == [
+        ("INVALID_FIELD", "table", 1, 64),
+        ("UNKNOWN_CURRENCY", "currency", None, None),
+        ("INVALID_FIELD", "override_fields", None, None),
+        ("INVALID_FIELD", "override_fields", None, None),
+        ("INVALID_RULESET", "odd_units", None, None),
+        ("INVALID_RULESET", "max_raises", 1, 10),
+        ("INVALID_RULESET", "seats", 2, 8),
+        ("INVALID_TABLE", "name", 0, 100),
+        ("INVALID_TABLE", "small_bet", 2, most),
+        ("INVALID_TABLE", "ante", 0, 2),
+        ("INVALID_TABLE", "hand_pause_ms", 0, 600_000),
+    ]
+
+
+def test_what_only_follows_from_a_wrong_small_bet_is_not_told_as_well():
+    assert told(preset="playnow", small_bet=0) == [("INVALID_TABLE", "small_bet", 2, 10**15)]
+    assert [field for _, field, *_ in told(preset="playnow", small_bet=10**16)] == ["small_bet"]
+    assert [field for _, field, *_ in told(preset="playnow", small_bet=0, big_bet=1)] == ["small_bet", "big_bet"]
+
+
+def test_an_unknown_preset_is_no_excuse_for_the_rest():
+    assert told(preset="whist", small_bet=10**15, ante=-1, override_fields=["colour"]) == [
+        ("UNKNOWN_RULESET", "preset", None, None),
+        ("INVALID_FIELD", "override_fields", None, None),
+        ("INVALID_TABLE", "big_bet", 10**15, 10**15),
+        ("INVALID_TABLE", "ante", 0, 10**15),
+    ]
+
+
+def test_the_tables_and_the_rulesets_field_of_one_name_are_told_apart():
+    complete = to_message(WILLIAM_HILL)
+    complete.bring_in = 0
+    complete.name = ""
+    assert told(ruleset=complete, bring_in=0, name="x" * 101) == [
+        ("INVALID_RULESET", "bring_in", None, None),
+        ("INVALID_RULESET", "name", 1, 64),
+        ("INVALID_TABLE", "name", 0, 100),
+        ("INVALID_TABLE", "bring_in", 1, 499),
+    ]

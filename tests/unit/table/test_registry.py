@@ -97,7 +97,7 @@ async def test_a_table_is_nobodys_until_it_has_been_opened(tmp_path):
     async with MemorySystem(tmp_path, "table") as system:
         registry = system.tables.registry
         async with registry.opening("t-1") as actor:
-            await actor.submit(OpenTable(config_of(create("t-1")), "olga"))
+            await actor.submit(OpenTable(config_of(create("t-1"), ["EUR"]), "olga"))
             getting = [asyncio.create_task(registry.get("t-1")) for _ in range(3)]
             await asyncio.sleep(1)
             assert registry.all() == []

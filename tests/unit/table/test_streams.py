@@ -12,8 +12,9 @@ from structlog.testing import capture_logs
 from stud.common.v1 import seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud_service.refusals import Refused
+from stud_wire.codec import to_message
 from table_service import handlers, hub
-from tests.support.playing_memory import STAY, Game
+from tests.support.playing_memory import NAMES, STAY, Game
 from tests.support.streams import Stream
 from tests.support.system_memory import MemorySystem, simulated
 
@@ -324,3 +325,58 @@ async def test_when_the_table_is_closed_every_stream_gets_the_last_update_and_en
 async def test_nobody_resumes_from_what_no_update_says(tmp_path, resume, watch):
     async with started(tmp_path) as game:
         assert (await Stream(game, "eve", watch=watch, **resume).end()).reason == "INVALID_FIELD"
+
+
+@simulated
+async def test_what_would_have_been_legal_is_told_alike_by_a_call_and_on_a_stream(tmp_path):
+    """Whatever is asked for on a turn that does not allow it, now or ahead: the same options, as messages."""
+    async with MemorySystem(tmp_path) as system:
+        game = Game(system)
+        await game.begin(3)
+        for street in (3, 4, 6):
+            who = await game.until_turn(street)
+            stream = Stream(game, who)
+            mine = (await stream.update()).mine
+            wrong = pb.ActRequest(table=game.id, turn_id=mine.turn_id, verb=seat_pb2.VERB_RAISE, to=7, request_id="no")
+            result = await stream.ask(act=wrong)
+            with pytest.raises(Refused) as refused:
+                await game.send(who, wrong)
+            assert (result.reason, list(result.legal)) == ("ILLEGAL_ACTION", list(mine.options))
+            assert [to_message(option) for option in refused.value.legal] == list(mine.options)
+            assert result.metadata == refused.value.metadata
+            await stream.close()
+        waiting = next(name for name in NAMES[:3] if name != game.on_turn)
+        stream = Stream(game, waiting)
+        mine = (await stream.update()).mine
+        ahead = pb.SetPreActionRequest(
+            table=game.id, hand_no=1, street=6, price=mine.price, verb=seat_pb2.VERB_OPEN, request_id="no"
+        )
+        result = await stream.ask(set_pre_action=ahead)
+        assert (result.reason, list(result.legal)) == ("ILLEGAL_ACTION", list(mine.pre_options))
+        assert result.legal
+        late = pb.ActRequest(table=game.id, turn_id=1, verb=seat_pb2.VERB_FOLD, request_id="late")
+        assert not (await stream.ask(act=late)).legal
+        await stream.close()
+
+
+@simulated
+async def test_who_comes_too_late_is_told_what_is_open_now(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        game = Game(system)
+        await game.open()
+        for name in NAMES[:2]:
+            await game.seat(name, auto_post=False)
+        await game.until(lambda table: table.hand is not None and len(table.hand.prompts) == 2)
+        prompt = game.hand.prompts[0]
+        with pytest.raises(Refused) as refused:
+            await game.send("ada", pb.PostAnteRequest(prompt_id=prompt.prompt_id - 1))
+        open_now = {"prompt_id": str(prompt.prompt_id)}
+        assert (refused.value.reason, refused.value.metadata) == ("STALE_PROMPT", open_now)
+        for name in NAMES[:2]:
+            await game.send(name, pb.PostAnteRequest(prompt_id=prompt.prompt_id))
+        who = await game.until_turn()
+        stream = Stream(game, who)
+        act = pb.ActRequest(table=game.id, turn_id=1, verb=seat_pb2.VERB_FOLD, request_id="old")
+        result = await stream.ask(act=act)
+        assert (result.reason, result.metadata) == ("STALE_TURN", {"turn_id": str(game.hand.turn_id)})
+        await stream.close()
