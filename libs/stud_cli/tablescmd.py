@@ -12,8 +12,10 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud_cli.drawing import money
 from stud_cli.keyscmd import keys_dir
 from stud_cli.output import JsonFlag, console, could_not_run, last_line, table_of
-from stud_client import StudClient, StudError, load_endpoints
+from stud_client import StudClient, StudError, load_endpoints, pages
 from stud_service.tokens import load_private_key, mint
+
+PAGE = 1000
 
 
 def tables(
@@ -52,8 +54,8 @@ async def _list(currency: str, closed: bool) -> list[pb.TableSummary]:
     token = mint("stud-tables", ["operator"], 60, load_private_key(keys_dir()))
     client = StudClient(load_endpoints(), token)
     try:
-        answer = await client.tables.ListTables(pb.ListTablesRequest(currency=currency, include_closed=closed))
-        return list(answer.tables)
+        request = pb.ListTablesRequest(currency=currency, include_closed=closed, page_size=PAGE)
+        return [line async for page in pages(client.tables.ListTables, request) for line in page.tables]
     finally:
         await client.close()
 

@@ -1,7 +1,8 @@
 """The typed async client: what front ends, bots and tools use to talk to the four services.
 
     async with StudClient(load_endpoints(), token) as client:
-        lobby = await client.tables.ListTables(pb.ListTablesRequest())
+        async for page in pages(client.tables.ListTables, pb.ListTablesRequest()):
+            print([line.table for line in page.tables])
         async with client.play("t-1") as session:
             async for update in session:
                 if update.mine.turn_id:
@@ -20,6 +21,7 @@ from stud_client.client import StudClient
 from stud_client.endpoints import Endpoints, load_endpoints
 from stud_client.errors import StudError
 from stud_client.following import Watching
+from stud_client.paging import pages
 from stud_client.session import TableSession
 
-__all__ = ["Endpoints", "StudClient", "StudError", "TableSession", "Watching", "load_endpoints"]
+__all__ = ["Endpoints", "StudClient", "StudError", "TableSession", "Watching", "load_endpoints", "pages"]

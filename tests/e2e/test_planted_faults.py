@@ -18,7 +18,7 @@ from stud_cli.audit import audit_log
 from stud_cli.ledgers import read_ledger
 from stud_cli.verdicts import read_verdicts
 from stud_cli.verify import Verification, verify_table
-from stud_client import StudError
+from stud_client import StudError, pages
 from stud_core import events as ev
 from stud_core import verdict_events as ve
 from stud_core.evolve import evolve
@@ -290,7 +290,8 @@ async def test_a_table_whose_log_was_edited_is_refused_until_the_bytes_are_back(
                 with pytest.raises(StudError) as refused:
                     await call
                 assert refused.value.reason == "LOG_BROKEN"
-            lobby = (await live.people.operator.tables.ListTables(pb.ListTablesRequest())).tables
+            ask = live.people.operator.tables.ListTables
+            lobby = [line async for page in pages(ask, pb.ListTablesRequest()) for line in page.tables]
             assert [line.paused for line in lobby if line.table == table.id] == ["LOG_BROKEN"]
             assert "log_broken" in live.service_log("table")
             async with await Table.begin(live, "sound", 2) as other:  # the others are served

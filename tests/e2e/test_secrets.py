@@ -14,7 +14,7 @@ from stud.common.v1 import seat_pb2
 from stud.dealer.v1 import dealer_service_pb2 as dealer
 from stud.events.v1 import commit_pb2
 from stud.table.v1 import table_service_pb2 as pb
-from stud_client import StudError
+from stud_client import StudError, pages
 from stud_core import deck_events as de
 from stud_core import events as ev
 from stud_core.clear_deck import ClearDeck
@@ -198,8 +198,8 @@ async def test_answers_to_everybody_else_have_no_down_card(live: Live):
         ):
             update = (await client.tables.GetTable(get)).update
             assert not cards_in(update) & hidden
-            lobby = await client.tables.ListTables(pb.ListTablesRequest())
-            assert not cards_in(lobby)
+            async for lobby in pages(client.tables.ListTables, pb.ListTablesRequest()):
+                assert not cards_in(lobby)
 
 
 # --- afterwards -------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from stud.dealer.v1 import dealer_service_pb2 as dealer_pb
 from stud.dealer.v1 import dealer_service_pb2_grpc as dealer_rpc
 from stud.table.v1 import table_service_pb2 as pb
 from stud.table.v1 import table_service_pb2_grpc as rpc
-from stud_client import Endpoints, StudClient, StudError, calling, load_endpoints
+from stud_client import Endpoints, StudClient, StudError, calling, load_endpoints, pages
 from stud_client.errors import from_rpc
 from stud_core.events import Option, Size, Verb
 from stud_core.rejection import Problem, Reason, Rejection
@@ -167,6 +167,27 @@ async def test_what_is_legal_and_what_is_wrong_come_as_messages(client, tables, 
     assert (errors[1].wrong[0].max, errors[1].wrong[1].HasField("max")) == (5, False)
     assert [(error.legal, error.wrong) for error in errors[1:]] == [((), errors[1].wrong), ((), ())]
     assert errors[0].wrong == ()
+
+
+async def test_pages_are_asked_for_until_there_are_no_more(client, tables, monkeypatch):
+    asked: list[pb.ListTablesRequest] = []
+
+    async def listed(request):
+        asked.append(pb.ListTablesRequest.FromString(request.SerializeToString()))
+        number = len(asked)
+        tables = [pb.TableSummary(table=f"t-{number}")]
+        return pb.ListTablesResponse(tables=tables, next_page_token=f"after-{number}" if number < 3 else "")
+
+    request = pb.ListTablesRequest(currency="EUR", page_size=1)
+    assert [page.tables[0].table async for page in pages(listed, request)] == ["t-1", "t-2", "t-3"]
+    assert [(one.currency, one.page_size, one.page_token) for one in asked] == [
+        ("EUR", 1, ""),
+        ("EUR", 1, "after-1"),
+        ("EUR", 1, "after-2"),
+    ]
+    assert request.page_token == ""
+    (only,) = [page async for page in pages(client.tables.ListTables, pb.ListTablesRequest())]
+    assert only.tables[0].table == "alice"
 
 
 @pytest.mark.parametrize("reason", ["NOT_YOUR_TURN", "LOG_BEHIND", "TABLE_FULL", "CALL_DEADLINE", "INTERNAL"])

@@ -54,7 +54,7 @@ def test_parameters_win_over_stakes():
     assert (config.big_bet, config.hand_pause_ms, config.name) == (30, 0, "Spread")
 
 
-def faults(config: TableConfig) -> set[tuple[Reason, str]]:
+def faults(config: TableConfig) -> set[tuple[str, str]]:
     return {(problem.reason, problem.field) for problem in validate_config(config)}
 
 

@@ -1,8 +1,9 @@
 """Questions about the past read what they show and no more, and let others have their turn."""
 
 import asyncio
+import itertools
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from stud_eventlog import keys
 from stud_eventlog.memory import MemoryEventLog
 from stud_eventlog.types import StoredCommit
 from stud_service.identity import Caller, set_caller
+from stud_service.pages import make_token
+from stud_service.refusals import Refused
 from tests.support.wallet import Office, working
 from wallet_service.entries import Entries, runs, touched
 from wallet_service.servicer import TAKE_TURNS, WalletServicer
@@ -80,6 +83,126 @@ async def test_a_page_of_transfers_reads_the_entries_that_it_shows():
             office.app.books["EUR"].state.balance("player:ann")
         )
         assert [entry.version for entry in shown] == sorted({entry.version for entry in shown})
+    await log.close()
+
+
+async def test_pages_of_transfers_follow_one_another_by_their_tokens():
+    """Of any size, from any beginning: what one long page would show; a new entry in between comes at the end."""
+    log = Spied()
+    async with working(log) as office:
+        await busy(office, 300)
+        whole = (await ask(office, "ListTransfers", pb.ListTransfersRequest(currency="EUR", limit=1000))).transfers
+        assert len(whole) > 20
+        usual = pb.ListTransfersRequest(currency="EUR")
+        assert list((await ask(office, "ListTransfers", usual)).transfers) == list(whole)[:100]
+        for size, after in ((1, 0), (7, 0), (7, whole[4].version), (len(whole), 0), (1000, 0)):
+            request = pb.ListTransfersRequest(currency="EUR", after_version=after, page_size=size, limit=3)
+            shown: list[pb.Transfer] = []
+            while True:
+                page = await ask(office, "ListTransfers", request)
+                assert len(page.transfers) <= size
+                shown += page.transfers
+                if not page.next_page_token:
+                    break
+                request.page_token = page.next_page_token
+                request.after_version = 10**6  # not looked at
+            assert shown == [entry for entry in whole if entry.version > after]
+        first = await ask(office, "ListTransfers", pb.ListTransfersRequest(currency="EUR", page_size=len(whole) - 1))
+        await office.submit(cmd.Deposit("ann", 9, "", "late", "cash"))
+        rest = pb.ListTransfersRequest(currency="EUR", page_token=first.next_page_token)
+        last = (await ask(office, "ListTransfers", rest)).transfers
+        assert [entry.version for entry in last] == [whole[-1].version, office.app.books["EUR"].head.version]
+    await log.close()
+
+
+async def test_a_token_reads_nobody_elses_entries():
+    log = Spied()
+    async with working(log) as office:
+        await busy(office, 100)
+        bobs = pb.ListTransfersRequest(currency="EUR", account="bob", page_size=1)
+        token = (await ask(office, "ListTransfers", bobs, "auditor")).next_page_token
+        for account, reason in (("", "INVALID_FIELD"), ("ann", "INVALID_FIELD"), ("bob", "ROLE_NOT_ALLOWED")):
+            stolen = pb.ListTransfersRequest(currency="EUR", account=account, page_token=token)
+            with pytest.raises(Refused) as refused:
+                await ask(office, "ListTransfers", stolen)
+            assert refused.value.reason == reason
+        other = pb.ListTransfersRequest(currency="XTS", account="bob", page_token=token)
+        with pytest.raises(Refused) as refused:
+            await ask(office, "ListTransfers", other, "auditor")
+        assert refused.value.metadata == {"field": "page_token"}
+    await log.close()
+
+
+async def whole_balance(office: Office, size: int, between: Callable[[], Awaitable[Any]]) -> list[Any]:
+    """The pages of a trial balance, with something going on between them."""
+    answers, request = [], pb.GetTrialBalanceRequest(currency="EUR", page_size=size)
+    while True:
+        answers.append(await ask(office, "GetTrialBalance", request, "auditor"))
+        if not answers[-1].next_page_token:
+            return answers
+        request.page_token = answers[-1].next_page_token
+        await between()
+
+
+async def test_all_pages_of_a_trial_balance_are_of_one_moment():
+    """Although money moves, accounts come and others are emptied meanwhile."""
+    log = Spied()
+    async with working(log) as office:
+        await office.fund(**{f"p{number:02}": 10 + number for number in range(23)})
+        numbers = itertools.count()
+
+        async def move() -> None:
+            number = next(numbers)
+            await office.fund(**{f"a{number}": 5, f"z{number}": 5})
+            if number < 20:
+                await office.submit(cmd.Withdraw(f"p{22 - number:02}", 32 - number, "", f"w-{number}", "cash"))
+
+        async def busy_elsewhere() -> None:
+            await office.submit(cmd.Deposit("p00", 1, "", f"d-{next(numbers)}", "cash"))
+
+        (whole,) = await whole_balance(office, 0, move)
+        for size in (1, 5, 24, 1000):
+            (before,) = await whole_balance(office, 1000, move)
+            answers = await whole_balance(office, size, move if size > 1 else busy_elsewhere)
+            lines = [line for answer in answers for line in answer.balances]
+            assert lines == list(before.balances)
+            assert all(len(answer.balances) <= size for answer in answers)
+            head = {(answer.version, answer.sum, answer.liabilities) for answer in answers}
+            assert head == {(before.version, 0, before.liabilities)}
+        assert len(whole.balances) == 24
+    await log.close()
+
+
+async def test_a_trial_balance_takes_no_token_but_its_own():
+    log = Spied()
+    async with working(log) as office:
+        await office.fund(ann=5, bob=5)
+        request = pb.GetTrialBalanceRequest(currency="EUR", page_size=1)
+        token = (await ask(office, "GetTrialBalance", request, "auditor")).next_page_token
+        ahead = make_token(("balances", "EUR"), (10**6, "player:ann"))
+        for currency, other in (("XTS", token), ("EUR", token[:-1]), ("EUR", "x"), ("EUR", ahead)):
+            wrong = pb.GetTrialBalanceRequest(currency=currency, page_token=other)
+            with pytest.raises(Refused) as refused:
+                await ask(office, "GetTrialBalance", wrong, "auditor")
+            assert (refused.value.reason, refused.value.metadata) == ("INVALID_FIELD", {"field": "page_token"})
+        stolen = pb.GetTrialBalanceRequest(currency="EUR", page_token=token)
+        with pytest.raises(Refused, match="ROLE_NOT_ALLOWED"):
+            await ask(office, "GetTrialBalance", stolen)
+    await log.close()
+
+
+@pytest.mark.parametrize("size", [-1, 1001, -(2**31)])
+async def test_a_page_that_is_too_long_says_how_long_it_may_be(size: int):
+    log = Spied()
+    async with working(log) as office:
+        await office.fund(ann=5)
+        for method, request in (
+            ("ListTransfers", pb.ListTransfersRequest(currency="EUR", page_size=size)),
+            ("GetTrialBalance", pb.GetTrialBalanceRequest(currency="EUR", page_size=size)),
+        ):
+            with pytest.raises(Refused) as refused:
+                await ask(office, method, request, "auditor")
+            assert refused.value.metadata == {"field": "page_size", "min": "0", "max": "1000"}
     await log.close()
 
 

@@ -376,3 +376,62 @@ async def test_a_long_log_that_is_folded_keeps_nobody_from_another_table(tmp_pat
         one, again = await asyncio.gather(*first)
         assert one is again
         assert not registry._opening
+
+
+@simulated
+async def test_the_lobby_comes_in_pages(tmp_path):
+    """Of any size, every table once and in order; who asks for none gets a bounded one that says there is more."""
+    async with MemorySystem(tmp_path, "table") as system:
+        names = [f"t-{number:03}" for number in range(105)]
+        for number, name in enumerate(names):
+            currency = ("EUR", "XTS")[number % 2]
+            await system.call("CreateTable", create(name, currency=currency), "olga", "operator")
+
+        async def ask(**fields) -> pb.ListTablesResponse:
+            answer: pb.ListTablesResponse = await system.call("ListTables", pb.ListTablesRequest(**fields), "ada")
+            return answer
+
+        first = await ask()
+        assert [line.table for line in first.tables] == names[:100]
+        rest = await ask(page_token=first.next_page_token)
+        assert ([line.table for line in rest.tables], rest.next_page_token) == (names[100:], "")
+        for size, currency in ((1, "EUR"), (7, ""), (35, ""), (104, ""), (105, ""), (1000, "XTS")):
+            listed, token = [], ""
+            for _ in range(200):
+                page = await ask(page_size=size, page_token=token, currency=currency)
+                assert len(page.tables) <= size
+                listed += [line.table for line in page.tables]
+                token = page.next_page_token
+                if not token:
+                    break
+                assert page.tables
+            start, step = {"EUR": (0, 2), "XTS": (1, 2), "": (0, 1)}[currency]
+            assert listed == names[start::step]
+
+        for other in ({"currency": "EUR"}, {"include_closed": True}):
+            refused = await refusal(ask(page_token=first.next_page_token, **other))
+            assert (refused.reason, refused.metadata["field"]) == ("INVALID_FIELD", "page_token")
+        for size in (-1, 1001):
+            refused = await refusal(ask(page_size=size))
+            assert refused.metadata == {"field": "page_size", "min": "0", "max": "1000"}
+
+
+@simulated
+async def test_a_table_that_is_opened_or_closed_between_two_pages_moves_no_other(tmp_path):
+    async with MemorySystem(tmp_path, "table") as system:
+        for name in ("b", "d", "f"):
+            await system.call("CreateTable", create(name), "olga", "operator")
+
+        async def ask(token: str) -> pb.ListTablesResponse:
+            request = pb.ListTablesRequest(page_size=2, page_token=token)
+            answer: pb.ListTablesResponse = await system.call("ListTables", request, "ada")
+            return answer
+
+        first = await ask("")
+        for name in ("a", "c", "e"):
+            await system.call("CreateTable", create(name), "olga", "operator")
+        close = pb.CloseTableRequest(table="d", request_id="close")
+        await system.call("CloseTable", close, "olga", "operator")
+        second = await ask(first.next_page_token)
+        assert [[line.table for line in page.tables] for page in (first, second)] == [["b", "d"], ["e", "f"]]
+        assert second.next_page_token == ""

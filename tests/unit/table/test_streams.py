@@ -378,5 +378,5 @@ async def test_who_comes_too_late_is_told_what_is_open_now(tmp_path):
         stream = Stream(game, who)
         act = pb.ActRequest(table=game.id, turn_id=1, verb=seat_pb2.VERB_FOLD, request_id="old")
         result = await stream.ask(act=act)
-        assert (result.reason, result.metadata) == ("STALE_TURN", {"turn_id": str(game.hand.turn_id)})
+        assert (result.reason, dict(result.metadata)) == ("STALE_TURN", {"turn_id": str(game.hand.turn_id)})
         await stream.close()
