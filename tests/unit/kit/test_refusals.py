@@ -181,3 +181,24 @@ def test_an_illegal_action_tells_machines_its_rule_and_what_is_legal(rules: Rule
 def test_bounds_are_told_to_machines(least: int | None, most: int | None, told: dict[str, str]):
     rejected = Rejection(Reason.TOP_UP_OUT_OF_LIMITS, "words", least=least, most=most)
     assert info(Refused.from_rejection(rejected)).metadata == told
+
+
+SERVICES = ("table/v1/table", "wallet/v1/wallet", "rules/v1/rules", "dealer/v1/dealer")
+NOT_FOR_CALLERS = {
+    "HAND_NOT_STARTABLE", "UNEXPECTED_CARDS", "UNKNOWN_SITTING", "ALREADY_DONE", "CLAIM_MISMATCH", "SITTING_MISMATCH",
+    "ESCROW_OVERDRAWN", "RATE_LIMITED", "OWN_INTEREST",
+}  # fmt: skip
+"""What only services say to one another, or nobody yet."""
+
+
+def comments() -> str:
+    """What the contract says of its services and their calls."""
+    texts = [(PROTO.parents[2] / f"{name}_service.proto").read_text() for name in SERVICES]
+    lines = [line for text in texts for line in text[: text.index("\n}\n")].splitlines()]
+    return "\n".join([line for line in lines if line.strip().startswith("//")])
+
+
+def test_the_reasons_that_calls_name_are_those_of_the_catalogue_and_all_of_them():
+    told = set(re.findall(r"\b[A-Z]+(?:_[A-Z]+)*\b", comments()))
+    assert {name for name in told if "_" in name} <= set(CODES)
+    assert set(CODES) - told == NOT_FOR_CALLERS

@@ -119,8 +119,8 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     REASON_NOT_YOUR_TURN: _Reason.ValueType  # 52
     """It is another player's turn. FAILED_PRECONDITION."""
     REASON_STALE_TURN: _Reason.ValueType  # 53
-    """The turn is over, or the price is another; metadata "turn_id" is the turn that is open now, whosever it is, 0 = none.
-    FAILED_PRECONDITION.
+    """The turn is over, or the price is another; metadata "turn_id" is the turn that is open now, whosever it is, 0 = none,
+    for a choice ahead also "hand_no", "street" and "price" of now. FAILED_PRECONDITION.
     """
     REASON_ILLEGAL_ACTION: _Reason.ValueType  # 54
     """The rules do not allow it; metadata "rule" and "legal", the latter also as the detail LegalActions.
@@ -131,7 +131,7 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     REASON_NO_PROMPT: _Reason.ValueType  # 56
     """Nobody asked. FAILED_PRECONDITION."""
     REASON_STALE_PROMPT: _Reason.ValueType  # 57
-    """That prompt is over. FAILED_PRECONDITION."""
+    """That prompt is over; metadata "prompt_id" is the one that is open for the caller now. FAILED_PRECONDITION."""
     REASON_UNEXPECTED_CARDS: _Reason.ValueType  # 58
     """Cards came that nobody asked for. FAILED_PRECONDITION."""
     REASON_UNKNOWN_SITTING: _Reason.ValueType  # 59
@@ -289,8 +289,8 @@ REASON_HAND_NOT_STARTABLE: Reason.ValueType  # 51
 REASON_NOT_YOUR_TURN: Reason.ValueType  # 52
 """It is another player's turn. FAILED_PRECONDITION."""
 REASON_STALE_TURN: Reason.ValueType  # 53
-"""The turn is over, or the price is another; metadata "turn_id" is the turn that is open now, whosever it is, 0 = none.
-FAILED_PRECONDITION.
+"""The turn is over, or the price is another; metadata "turn_id" is the turn that is open now, whosever it is, 0 = none,
+for a choice ahead also "hand_no", "street" and "price" of now. FAILED_PRECONDITION.
 """
 REASON_ILLEGAL_ACTION: Reason.ValueType  # 54
 """The rules do not allow it; metadata "rule" and "legal", the latter also as the detail LegalActions.
@@ -301,7 +301,7 @@ REASON_DEADLINE_PASSED: Reason.ValueType  # 55
 REASON_NO_PROMPT: Reason.ValueType  # 56
 """Nobody asked. FAILED_PRECONDITION."""
 REASON_STALE_PROMPT: Reason.ValueType  # 57
-"""That prompt is over. FAILED_PRECONDITION."""
+"""That prompt is over; metadata "prompt_id" is the one that is open for the caller now. FAILED_PRECONDITION."""
 REASON_UNEXPECTED_CARDS: Reason.ValueType  # 58
 """Cards came that nobody asked for. FAILED_PRECONDITION."""
 REASON_UNKNOWN_SITTING: Reason.ValueType  # 59

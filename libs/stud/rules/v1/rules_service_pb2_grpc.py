@@ -92,7 +92,8 @@ class RulesServiceServicer:
 
     def GetLegalActions(self, request, context):
         """Returns what a seat may do in a position given by its actions so far; each player needs up cards of his own, so that
-        a river that is a community card cannot be asked about. Any role. INVALID_CARDS, INVALID_FIELD.
+        a river that is a community card cannot be asked about. Any role. INVALID_RULESET, INVALID_TABLE, INVALID_CARDS,
+        INVALID_FIELD, SEAT_OUT_OF_RANGE; of an action that was not legal NOT_YOUR_TURN, ILLEGAL_ACTION, NO_HAND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -106,14 +107,15 @@ class RulesServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def AdjudicateHand(self, request, context):
-        """Replays a finished hand from the logs and says what the referee finds. Operators, auditors. UNKNOWN_HAND, HAND_NOT_ENDED.
+        """Replays a finished hand from the logs and says what the referee finds. Operators, auditors. UNKNOWN_TABLE,
+        UNKNOWN_HAND, HAND_NOT_ENDED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListVerdicts(self, request, context):
-        """Lists verdicts of a table, oldest first. Operators, auditors.
+        """Lists verdicts of a table, oldest first. Operators, auditors. UNKNOWN_TABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -121,7 +123,8 @@ class RulesServiceServicer:
 
     def ResolveHand(self, request, context):
         """Decides a disputed or unverifiable hand: the first call proposes, the equal call of a second,
-        different operator decides. Operators. ALREADY_DECIDED, HAND_NOT_ENDED, NO_REFEREE_FIGURES.
+        different operator decides. Operators. UNKNOWN_TABLE, UNKNOWN_HAND, ALREADY_DECIDED, HAND_NOT_ENDED,
+        NO_REFEREE_FIGURES, SECOND_OPERATOR_REQUIRED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

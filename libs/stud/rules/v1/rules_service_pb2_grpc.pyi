@@ -22,17 +22,21 @@ class RulesServiceStub:
     """Returns the rules of a preset or of a table, and the same in words. Any role. UNKNOWN_RULESET, UNKNOWN_TABLE."""
     GetLegalActions: _aio.UnaryUnaryMultiCallable[_rules_service_pb2.GetLegalActionsRequest, _rules_service_pb2.GetLegalActionsResponse]
     """Returns what a seat may do in a position given by its actions so far; each player needs up cards of his own, so that
-    a river that is a community card cannot be asked about. Any role. INVALID_CARDS, INVALID_FIELD.
+    a river that is a community card cannot be asked about. Any role. INVALID_RULESET, INVALID_TABLE, INVALID_CARDS,
+    INVALID_FIELD, SEAT_OUT_OF_RANGE; of an action that was not legal NOT_YOUR_TURN, ILLEGAL_ACTION, NO_HAND.
     """
     RankHand: _aio.UnaryUnaryMultiCallable[_rules_service_pb2.RankHandRequest, _rules_service_pb2.RankHandResponse]
     """Ranks five to seven cards. Any role. INVALID_CARDS."""
     AdjudicateHand: _aio.UnaryUnaryMultiCallable[_rules_service_pb2.AdjudicateHandRequest, _rules_service_pb2.AdjudicateHandResponse]
-    """Replays a finished hand from the logs and says what the referee finds. Operators, auditors. UNKNOWN_HAND, HAND_NOT_ENDED."""
+    """Replays a finished hand from the logs and says what the referee finds. Operators, auditors. UNKNOWN_TABLE,
+    UNKNOWN_HAND, HAND_NOT_ENDED.
+    """
     ListVerdicts: _aio.UnaryUnaryMultiCallable[_rules_service_pb2.ListVerdictsRequest, _rules_service_pb2.ListVerdictsResponse]
-    """Lists verdicts of a table, oldest first. Operators, auditors."""
+    """Lists verdicts of a table, oldest first. Operators, auditors. UNKNOWN_TABLE."""
     ResolveHand: _aio.UnaryUnaryMultiCallable[_rules_service_pb2.ResolveHandRequest, _rules_service_pb2.ResolveHandResponse]
     """Decides a disputed or unverifiable hand: the first call proposes, the equal call of a second,
-    different operator decides. Operators. ALREADY_DECIDED, HAND_NOT_ENDED, NO_REFEREE_FIGURES.
+    different operator decides. Operators. UNKNOWN_TABLE, UNKNOWN_HAND, ALREADY_DECIDED, HAND_NOT_ENDED,
+    NO_REFEREE_FIGURES, SECOND_OPERATOR_REQUIRED.
     """
 
 class RulesServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -61,7 +65,8 @@ class RulesServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_rules_service_pb2.GetLegalActionsRequest, _abc.Awaitable[_rules_service_pb2.GetLegalActionsResponse]],
     ) -> _abc.Awaitable[_rules_service_pb2.GetLegalActionsResponse]:
         """Returns what a seat may do in a position given by its actions so far; each player needs up cards of his own, so that
-        a river that is a community card cannot be asked about. Any role. INVALID_CARDS, INVALID_FIELD.
+        a river that is a community card cannot be asked about. Any role. INVALID_RULESET, INVALID_TABLE, INVALID_CARDS,
+        INVALID_FIELD, SEAT_OUT_OF_RANGE; of an action that was not legal NOT_YOUR_TURN, ILLEGAL_ACTION, NO_HAND.
         """
 
     @_abc_1.abstractmethod
@@ -78,7 +83,9 @@ class RulesServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _rules_service_pb2.AdjudicateHandRequest,
         context: _aio.ServicerContext[_rules_service_pb2.AdjudicateHandRequest, _abc.Awaitable[_rules_service_pb2.AdjudicateHandResponse]],
     ) -> _abc.Awaitable[_rules_service_pb2.AdjudicateHandResponse]:
-        """Replays a finished hand from the logs and says what the referee finds. Operators, auditors. UNKNOWN_HAND, HAND_NOT_ENDED."""
+        """Replays a finished hand from the logs and says what the referee finds. Operators, auditors. UNKNOWN_TABLE,
+        UNKNOWN_HAND, HAND_NOT_ENDED.
+        """
 
     @_abc_1.abstractmethod
     def ListVerdicts(
@@ -86,7 +93,7 @@ class RulesServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _rules_service_pb2.ListVerdictsRequest,
         context: _aio.ServicerContext[_rules_service_pb2.ListVerdictsRequest, _abc.Awaitable[_rules_service_pb2.ListVerdictsResponse]],
     ) -> _abc.Awaitable[_rules_service_pb2.ListVerdictsResponse]:
-        """Lists verdicts of a table, oldest first. Operators, auditors."""
+        """Lists verdicts of a table, oldest first. Operators, auditors. UNKNOWN_TABLE."""
 
     @_abc_1.abstractmethod
     def ResolveHand(
@@ -95,7 +102,8 @@ class RulesServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_rules_service_pb2.ResolveHandRequest, _abc.Awaitable[_rules_service_pb2.ResolveHandResponse]],
     ) -> _abc.Awaitable[_rules_service_pb2.ResolveHandResponse]:
         """Decides a disputed or unverifiable hand: the first call proposes, the equal call of a second,
-        different operator decides. Operators. ALREADY_DECIDED, HAND_NOT_ENDED, NO_REFEREE_FIGURES.
+        different operator decides. Operators. UNKNOWN_TABLE, UNKNOWN_HAND, ALREADY_DECIDED, HAND_NOT_ENDED,
+        NO_REFEREE_FIGURES, SECOND_OPERATOR_REQUIRED.
         """
 
 def add_RulesServiceServicer_to_server(servicer: RulesServiceServicer, server: _aio.Server) -> None: ...

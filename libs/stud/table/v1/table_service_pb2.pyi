@@ -5,7 +5,10 @@ Tables: seats, hands, turns. The caller is always the token's subject; no reques
 Every write carries a request_id: the same id and content answers the first result again, other content
 is REQUEST_ID_REUSED, a refused one is judged afresh. What moves money (TakeSeat, AddChips, LeaveSeat) is remembered
 for good, the others for this hand and the last. Refusals carry a google.rpc.ErrorInfo (see
-stud/errors/v1/reasons.proto) and, where it helps, a second detail (stud/errors/v1/details.proto).
+stud/errors/v1/reasons.proto) and, where it helps, a second detail (stud/errors/v1/details.proto). Beside the reasons
+named at a call there are those of every call: UNKNOWN_TABLE, INVALID_FIELD, MALFORMED_MESSAGE, REQUEST_ID_REQUIRED,
+REQUEST_ID_REUSED, UNAUTHENTICATED, TOKEN_EXPIRED, ROLE_NOT_ALLOWED, LOG_UNAVAILABLE, OUTCOME_UNKNOWN, LOG_BEHIND,
+LOG_BROKEN, STOPPING, CALL_DEADLINE, INTERNAL.
 """
 
 from collections import abc as _abc
@@ -2050,15 +2053,17 @@ class CreateTableRequest(_message.Message):
     preset: _builtins.str
     """"playnow" or "william_hill"; empty = ruleset is complete by itself."""
     small_bet: _builtins.int
-    """Lower limit, minor units."""
+    """Lower limit, minor units, 2 or more."""
     big_bet: _builtins.int
-    """Higher limit, minor units; 0 = twice the lower."""
+    """Higher limit, minor units, not below the lower; 0 = twice the lower."""
     ante: _builtins.int
-    """Ante, minor units; absent = the preset stakes' ante, or a tenth of the lower limit."""
+    """Ante, minor units, up to the lower limit (XTS: any); absent = the preset stakes' ante, or a tenth of the lower limit."""
     bring_in: _builtins.int
-    """Bring-in, minor units; absent = the preset stakes' bring-in, or half the lower limit rounded up."""
+    """Bring-in, minor units, above 0 and below the lower limit; absent = the preset stakes' bring-in, or half the lower
+    limit rounded up.
+    """
     hand_pause_ms: _builtins.int
-    """Pause between hands, milliseconds; absent = 3000."""
+    """Pause between hands, milliseconds, up to 600000; absent = 3000."""
     stacked: _builtins.bool
     """Whether decks are stacked (XTS only)."""
     request_id: _builtins.str

@@ -165,7 +165,7 @@ class TableServiceServicer:
         with PENDING. The same call again is answered for its first sitting, with LEFT when that is over; one that the
         wallet declined counts as refused and is judged afresh. Players. TABLE_NOT_OPEN, SEAT_TAKEN, SEAT_OUT_OF_RANGE,
         TABLE_FULL, ALREADY_SEATED, BUY_IN_TOO_SMALL, BUY_IN_TOO_LARGE; from the wallet INSUFFICIENT_FUNDS, UNKNOWN_ACCOUNT,
-        ACCOUNT_FROZEN; RESERVATION_EXPIRED, SEAT_LEFT.
+        ACCOUNT_FROZEN, STACKED_NOT_ALLOWED; RESERVATION_EXPIRED, SEAT_LEFT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -173,49 +173,51 @@ class TableServiceServicer:
 
     def AddChips(self, request, context):
         """Asks for more chips; they become playable at the next hand boundary where they fit. Answers when the wallet is asked:
-        what came of it is `mine.last_top_up`. Players. NOT_SEATED, TOP_UP_OUT_OF_LIMITS, TOP_UP_OPEN, LEAVING.
+        what came of it is `mine.last_top_up`. Players. NOT_SEATED, LEAVING, TABLE_NOT_OPEN, TOP_UP_OUT_OF_LIMITS,
+        TOP_UP_OPEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def LeaveSeat(self, request, context):
-        """Leaves: the seat is given up and the stack paid out once every hand dealt in is verified. Players. NOT_SEATED.
+        """Leaves: the seat is given up and the stack paid out once every hand dealt in is verified. Players. NOT_SEATED,
+        LEAVING.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SitOut(self, request, context):
-        """Is not dealt in from the next hand on. Players. ALREADY_SITTING_OUT.
+        """Is not dealt in from the next hand on. Players. NOT_SEATED, LEAVING, ALREADY_SITTING_OUT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SitIn(self, request, context):
-        """Is dealt in again. Players. NOT_SITTING_OUT, NO_CHIPS.
+        """Is dealt in again. Players. NOT_SEATED, LEAVING, NOT_SITTING_OUT, NO_CHIPS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SetPreferences(self, request, context):
-        """Sets auto-post and muck-losing. Players.
+        """Sets auto-post and muck-losing. Players. NOT_SEATED, LEAVING.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PostAnte(self, request, context):
-        """Answers the ante prompt. Players. NO_PROMPT, STALE_PROMPT, DEADLINE_PASSED.
+        """Answers the ante prompt. Players. NOT_SEATED, NO_PROMPT, STALE_PROMPT, DEADLINE_PASSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Act(self, request, context):
-        """Acts on a turn. Players. NOT_YOUR_TURN, STALE_TURN, ILLEGAL_ACTION, DEADLINE_PASSED.
+        """Acts on a turn. Players. NOT_SEATED, NO_HAND, NOT_YOUR_TURN, STALE_TURN, ILLEGAL_ACTION, DEADLINE_PASSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -225,21 +227,22 @@ class TableServiceServicer:
         """Chooses what is done when the caller's turn comes, at this price; replaces an earlier choice. Nobody else can see
         it; it is kept in memory only, and gone when the price or the street changes (Fold stands at any price), when the
         player sits out, or when the last of his streams at this table, Play or Watch, ends (Fold stands). Players.
-        PRE_ACTION_NOT_ALLOWED, STALE_TURN, ILLEGAL_ACTION.
+        NOT_SEATED, PRE_ACTION_NOT_ALLOWED, STALE_TURN, ILLEGAL_ACTION.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ClearPreAction(self, request, context):
-        """Takes the choice back, if there is one. Players. PRE_ACTION_NOT_ALLOWED when its turn has come and it is being done.
+        """Takes the choice back, if there is one. Players. NOT_SEATED; PRE_ACTION_NOT_ALLOWED when its turn has come and it is
+        being done.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ChooseShow(self, request, context):
-        """Answers a show prompt. Players. NO_PROMPT, STALE_PROMPT.
+        """Answers a show prompt. Players. NOT_SEATED, NO_PROMPT, STALE_PROMPT, DEADLINE_PASSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -247,7 +250,7 @@ class TableServiceServicer:
 
     def Play(self, request_iterator, context):
         """Plays: the client sends Subscribe first, then commands; the server sends updates and one result for
-        each command. The normal way to play.
+        each command. The normal way to play. Players. RESUME_FROM_VERSION when the client is too slow.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -270,28 +273,29 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CloseTable(self, request, context):
-        """Finishes the hand, cashes everybody out, closes. Operators.
+        """Finishes the hand, cashes everybody out, closes. Operators. TABLE_NOT_OPEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PauseTable(self, request, context):
-        """Starts no new hand until resumed; a running hand goes on. Operators.
+        """Starts no new hand until resumed; a running hand goes on. Operators. TABLE_NOT_OPEN, TABLE_PAUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ResumeTable(self, request, context):
-        """Ends a pause or a drain. Operators.
+        """Ends a pause or a drain. Operators. TABLE_NOT_OPEN, TABLE_NOT_PAUSED; TABLE_PAUSED while something stands that
+        concerns money.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DrainTable(self, request, context):
-        """Finishes the hand, starts none. Operators.
+        """Finishes the hand, starts none. Operators. TABLE_NOT_OPEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

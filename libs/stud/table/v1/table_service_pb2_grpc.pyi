@@ -5,7 +5,10 @@ Tables: seats, hands, turns. The caller is always the token's subject; no reques
 Every write carries a request_id: the same id and content answers the first result again, other content
 is REQUEST_ID_REUSED, a refused one is judged afresh. What moves money (TakeSeat, AddChips, LeaveSeat) is remembered
 for good, the others for this hand and the last. Refusals carry a google.rpc.ErrorInfo (see
-stud/errors/v1/reasons.proto) and, where it helps, a second detail (stud/errors/v1/details.proto).
+stud/errors/v1/reasons.proto) and, where it helps, a second detail (stud/errors/v1/details.proto). Beside the reasons
+named at a call there are those of every call: UNKNOWN_TABLE, INVALID_FIELD, MALFORMED_MESSAGE, REQUEST_ID_REQUIRED,
+REQUEST_ID_REUSED, UNAUTHENTICATED, TOKEN_EXPIRED, ROLE_NOT_ALLOWED, LOG_UNAVAILABLE, OUTCOME_UNKNOWN, LOG_BEHIND,
+LOG_BROKEN, STOPPING, CALL_DEADLINE, INTERNAL.
 """
 
 from collections import abc as _abc
@@ -30,37 +33,42 @@ class TableServiceStub:
     with PENDING. The same call again is answered for its first sitting, with LEFT when that is over; one that the
     wallet declined counts as refused and is judged afresh. Players. TABLE_NOT_OPEN, SEAT_TAKEN, SEAT_OUT_OF_RANGE,
     TABLE_FULL, ALREADY_SEATED, BUY_IN_TOO_SMALL, BUY_IN_TOO_LARGE; from the wallet INSUFFICIENT_FUNDS, UNKNOWN_ACCOUNT,
-    ACCOUNT_FROZEN; RESERVATION_EXPIRED, SEAT_LEFT.
+    ACCOUNT_FROZEN, STACKED_NOT_ALLOWED; RESERVATION_EXPIRED, SEAT_LEFT.
     """
     AddChips: _aio.UnaryUnaryMultiCallable[_table_service_pb2.AddChipsRequest, _table_service_pb2.AddChipsResponse]
     """Asks for more chips; they become playable at the next hand boundary where they fit. Answers when the wallet is asked:
-    what came of it is `mine.last_top_up`. Players. NOT_SEATED, TOP_UP_OUT_OF_LIMITS, TOP_UP_OPEN, LEAVING.
+    what came of it is `mine.last_top_up`. Players. NOT_SEATED, LEAVING, TABLE_NOT_OPEN, TOP_UP_OUT_OF_LIMITS,
+    TOP_UP_OPEN.
     """
     LeaveSeat: _aio.UnaryUnaryMultiCallable[_table_service_pb2.LeaveSeatRequest, _table_service_pb2.LeaveSeatResponse]
-    """Leaves: the seat is given up and the stack paid out once every hand dealt in is verified. Players. NOT_SEATED."""
+    """Leaves: the seat is given up and the stack paid out once every hand dealt in is verified. Players. NOT_SEATED,
+    LEAVING.
+    """
     SitOut: _aio.UnaryUnaryMultiCallable[_table_service_pb2.SitOutRequest, _table_service_pb2.SitOutResponse]
-    """Is not dealt in from the next hand on. Players. ALREADY_SITTING_OUT."""
+    """Is not dealt in from the next hand on. Players. NOT_SEATED, LEAVING, ALREADY_SITTING_OUT."""
     SitIn: _aio.UnaryUnaryMultiCallable[_table_service_pb2.SitInRequest, _table_service_pb2.SitInResponse]
-    """Is dealt in again. Players. NOT_SITTING_OUT, NO_CHIPS."""
+    """Is dealt in again. Players. NOT_SEATED, LEAVING, NOT_SITTING_OUT, NO_CHIPS."""
     SetPreferences: _aio.UnaryUnaryMultiCallable[_table_service_pb2.SetPreferencesRequest, _table_service_pb2.SetPreferencesResponse]
-    """Sets auto-post and muck-losing. Players."""
+    """Sets auto-post and muck-losing. Players. NOT_SEATED, LEAVING."""
     PostAnte: _aio.UnaryUnaryMultiCallable[_table_service_pb2.PostAnteRequest, _table_service_pb2.PostAnteResponse]
-    """Answers the ante prompt. Players. NO_PROMPT, STALE_PROMPT, DEADLINE_PASSED."""
+    """Answers the ante prompt. Players. NOT_SEATED, NO_PROMPT, STALE_PROMPT, DEADLINE_PASSED."""
     Act: _aio.UnaryUnaryMultiCallable[_table_service_pb2.ActRequest, _table_service_pb2.ActResponse]
-    """Acts on a turn. Players. NOT_YOUR_TURN, STALE_TURN, ILLEGAL_ACTION, DEADLINE_PASSED."""
+    """Acts on a turn. Players. NOT_SEATED, NO_HAND, NOT_YOUR_TURN, STALE_TURN, ILLEGAL_ACTION, DEADLINE_PASSED."""
     SetPreAction: _aio.UnaryUnaryMultiCallable[_table_service_pb2.SetPreActionRequest, _table_service_pb2.SetPreActionResponse]
     """Chooses what is done when the caller's turn comes, at this price; replaces an earlier choice. Nobody else can see
     it; it is kept in memory only, and gone when the price or the street changes (Fold stands at any price), when the
     player sits out, or when the last of his streams at this table, Play or Watch, ends (Fold stands). Players.
-    PRE_ACTION_NOT_ALLOWED, STALE_TURN, ILLEGAL_ACTION.
+    NOT_SEATED, PRE_ACTION_NOT_ALLOWED, STALE_TURN, ILLEGAL_ACTION.
     """
     ClearPreAction: _aio.UnaryUnaryMultiCallable[_table_service_pb2.ClearPreActionRequest, _table_service_pb2.ClearPreActionResponse]
-    """Takes the choice back, if there is one. Players. PRE_ACTION_NOT_ALLOWED when its turn has come and it is being done."""
+    """Takes the choice back, if there is one. Players. NOT_SEATED; PRE_ACTION_NOT_ALLOWED when its turn has come and it is
+    being done.
+    """
     ChooseShow: _aio.UnaryUnaryMultiCallable[_table_service_pb2.ChooseShowRequest, _table_service_pb2.ChooseShowResponse]
-    """Answers a show prompt. Players. NO_PROMPT, STALE_PROMPT."""
+    """Answers a show prompt. Players. NOT_SEATED, NO_PROMPT, STALE_PROMPT, DEADLINE_PASSED."""
     Play: _aio.StreamStreamMultiCallable[_table_service_pb2.PlayRequest, _table_service_pb2.PlayResponse]
     """Plays: the client sends Subscribe first, then commands; the server sends updates and one result for
-    each command. The normal way to play.
+    each command. The normal way to play. Players. RESUME_FROM_VERSION when the client is too slow.
     """
     Watch: _aio.UnaryStreamMultiCallable[_table_service_pb2.WatchRequest, _table_service_pb2.WatchResponse]
     """Watches a table as a spectator, or as a player with his own cards. Any role. Like Play it ends well after the last
@@ -71,13 +79,15 @@ class TableServiceStub:
     INVALID_FIELD.
     """
     CloseTable: _aio.UnaryUnaryMultiCallable[_table_service_pb2.CloseTableRequest, _table_service_pb2.CloseTableResponse]
-    """Finishes the hand, cashes everybody out, closes. Operators."""
+    """Finishes the hand, cashes everybody out, closes. Operators. TABLE_NOT_OPEN."""
     PauseTable: _aio.UnaryUnaryMultiCallable[_table_service_pb2.PauseTableRequest, _table_service_pb2.PauseTableResponse]
-    """Starts no new hand until resumed; a running hand goes on. Operators."""
+    """Starts no new hand until resumed; a running hand goes on. Operators. TABLE_NOT_OPEN, TABLE_PAUSED."""
     ResumeTable: _aio.UnaryUnaryMultiCallable[_table_service_pb2.ResumeTableRequest, _table_service_pb2.ResumeTableResponse]
-    """Ends a pause or a drain. Operators."""
+    """Ends a pause or a drain. Operators. TABLE_NOT_OPEN, TABLE_NOT_PAUSED; TABLE_PAUSED while something stands that
+    concerns money.
+    """
     DrainTable: _aio.UnaryUnaryMultiCallable[_table_service_pb2.DrainTableRequest, _table_service_pb2.DrainTableResponse]
-    """Finishes the hand, starts none. Operators."""
+    """Finishes the hand, starts none. Operators. TABLE_NOT_OPEN."""
     VoidHand: _aio.UnaryUnaryMultiCallable[_table_service_pb2.VoidHandRequest, _table_service_pb2.VoidHandResponse]
     """Voids the running hand: every contribution goes back. Operators. NO_HAND. HAND_ALREADY_ENDED as soon as its pots are
     paid, also while players are still asked whether to show: what is won goes back only by RulesService.ResolveHand.
@@ -112,7 +122,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         with PENDING. The same call again is answered for its first sitting, with LEFT when that is over; one that the
         wallet declined counts as refused and is judged afresh. Players. TABLE_NOT_OPEN, SEAT_TAKEN, SEAT_OUT_OF_RANGE,
         TABLE_FULL, ALREADY_SEATED, BUY_IN_TOO_SMALL, BUY_IN_TOO_LARGE; from the wallet INSUFFICIENT_FUNDS, UNKNOWN_ACCOUNT,
-        ACCOUNT_FROZEN; RESERVATION_EXPIRED, SEAT_LEFT.
+        ACCOUNT_FROZEN, STACKED_NOT_ALLOWED; RESERVATION_EXPIRED, SEAT_LEFT.
         """
 
     @_abc_1.abstractmethod
@@ -122,7 +132,8 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_table_service_pb2.AddChipsRequest, _abc.Awaitable[_table_service_pb2.AddChipsResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.AddChipsResponse]:
         """Asks for more chips; they become playable at the next hand boundary where they fit. Answers when the wallet is asked:
-        what came of it is `mine.last_top_up`. Players. NOT_SEATED, TOP_UP_OUT_OF_LIMITS, TOP_UP_OPEN, LEAVING.
+        what came of it is `mine.last_top_up`. Players. NOT_SEATED, LEAVING, TABLE_NOT_OPEN, TOP_UP_OUT_OF_LIMITS,
+        TOP_UP_OPEN.
         """
 
     @_abc_1.abstractmethod
@@ -131,7 +142,9 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.LeaveSeatRequest,
         context: _aio.ServicerContext[_table_service_pb2.LeaveSeatRequest, _abc.Awaitable[_table_service_pb2.LeaveSeatResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.LeaveSeatResponse]:
-        """Leaves: the seat is given up and the stack paid out once every hand dealt in is verified. Players. NOT_SEATED."""
+        """Leaves: the seat is given up and the stack paid out once every hand dealt in is verified. Players. NOT_SEATED,
+        LEAVING.
+        """
 
     @_abc_1.abstractmethod
     def SitOut(
@@ -139,7 +152,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.SitOutRequest,
         context: _aio.ServicerContext[_table_service_pb2.SitOutRequest, _abc.Awaitable[_table_service_pb2.SitOutResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.SitOutResponse]:
-        """Is not dealt in from the next hand on. Players. ALREADY_SITTING_OUT."""
+        """Is not dealt in from the next hand on. Players. NOT_SEATED, LEAVING, ALREADY_SITTING_OUT."""
 
     @_abc_1.abstractmethod
     def SitIn(
@@ -147,7 +160,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.SitInRequest,
         context: _aio.ServicerContext[_table_service_pb2.SitInRequest, _abc.Awaitable[_table_service_pb2.SitInResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.SitInResponse]:
-        """Is dealt in again. Players. NOT_SITTING_OUT, NO_CHIPS."""
+        """Is dealt in again. Players. NOT_SEATED, LEAVING, NOT_SITTING_OUT, NO_CHIPS."""
 
     @_abc_1.abstractmethod
     def SetPreferences(
@@ -155,7 +168,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.SetPreferencesRequest,
         context: _aio.ServicerContext[_table_service_pb2.SetPreferencesRequest, _abc.Awaitable[_table_service_pb2.SetPreferencesResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.SetPreferencesResponse]:
-        """Sets auto-post and muck-losing. Players."""
+        """Sets auto-post and muck-losing. Players. NOT_SEATED, LEAVING."""
 
     @_abc_1.abstractmethod
     def PostAnte(
@@ -163,7 +176,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.PostAnteRequest,
         context: _aio.ServicerContext[_table_service_pb2.PostAnteRequest, _abc.Awaitable[_table_service_pb2.PostAnteResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.PostAnteResponse]:
-        """Answers the ante prompt. Players. NO_PROMPT, STALE_PROMPT, DEADLINE_PASSED."""
+        """Answers the ante prompt. Players. NOT_SEATED, NO_PROMPT, STALE_PROMPT, DEADLINE_PASSED."""
 
     @_abc_1.abstractmethod
     def Act(
@@ -171,7 +184,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.ActRequest,
         context: _aio.ServicerContext[_table_service_pb2.ActRequest, _abc.Awaitable[_table_service_pb2.ActResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.ActResponse]:
-        """Acts on a turn. Players. NOT_YOUR_TURN, STALE_TURN, ILLEGAL_ACTION, DEADLINE_PASSED."""
+        """Acts on a turn. Players. NOT_SEATED, NO_HAND, NOT_YOUR_TURN, STALE_TURN, ILLEGAL_ACTION, DEADLINE_PASSED."""
 
     @_abc_1.abstractmethod
     def SetPreAction(
@@ -182,7 +195,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         """Chooses what is done when the caller's turn comes, at this price; replaces an earlier choice. Nobody else can see
         it; it is kept in memory only, and gone when the price or the street changes (Fold stands at any price), when the
         player sits out, or when the last of his streams at this table, Play or Watch, ends (Fold stands). Players.
-        PRE_ACTION_NOT_ALLOWED, STALE_TURN, ILLEGAL_ACTION.
+        NOT_SEATED, PRE_ACTION_NOT_ALLOWED, STALE_TURN, ILLEGAL_ACTION.
         """
 
     @_abc_1.abstractmethod
@@ -191,7 +204,9 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.ClearPreActionRequest,
         context: _aio.ServicerContext[_table_service_pb2.ClearPreActionRequest, _abc.Awaitable[_table_service_pb2.ClearPreActionResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.ClearPreActionResponse]:
-        """Takes the choice back, if there is one. Players. PRE_ACTION_NOT_ALLOWED when its turn has come and it is being done."""
+        """Takes the choice back, if there is one. Players. NOT_SEATED; PRE_ACTION_NOT_ALLOWED when its turn has come and it is
+        being done.
+        """
 
     @_abc_1.abstractmethod
     def ChooseShow(
@@ -199,7 +214,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.ChooseShowRequest,
         context: _aio.ServicerContext[_table_service_pb2.ChooseShowRequest, _abc.Awaitable[_table_service_pb2.ChooseShowResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.ChooseShowResponse]:
-        """Answers a show prompt. Players. NO_PROMPT, STALE_PROMPT."""
+        """Answers a show prompt. Players. NOT_SEATED, NO_PROMPT, STALE_PROMPT, DEADLINE_PASSED."""
 
     @_abc_1.abstractmethod
     def Play(
@@ -208,7 +223,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_abc.AsyncIterator[_table_service_pb2.PlayRequest], _abc.AsyncIterator[_table_service_pb2.PlayResponse]],
     ) -> _abc.AsyncIterator[_table_service_pb2.PlayResponse]:
         """Plays: the client sends Subscribe first, then commands; the server sends updates and one result for
-        each command. The normal way to play.
+        each command. The normal way to play. Players. RESUME_FROM_VERSION when the client is too slow.
         """
 
     @_abc_1.abstractmethod
@@ -237,7 +252,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.CloseTableRequest,
         context: _aio.ServicerContext[_table_service_pb2.CloseTableRequest, _abc.Awaitable[_table_service_pb2.CloseTableResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.CloseTableResponse]:
-        """Finishes the hand, cashes everybody out, closes. Operators."""
+        """Finishes the hand, cashes everybody out, closes. Operators. TABLE_NOT_OPEN."""
 
     @_abc_1.abstractmethod
     def PauseTable(
@@ -245,7 +260,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.PauseTableRequest,
         context: _aio.ServicerContext[_table_service_pb2.PauseTableRequest, _abc.Awaitable[_table_service_pb2.PauseTableResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.PauseTableResponse]:
-        """Starts no new hand until resumed; a running hand goes on. Operators."""
+        """Starts no new hand until resumed; a running hand goes on. Operators. TABLE_NOT_OPEN, TABLE_PAUSED."""
 
     @_abc_1.abstractmethod
     def ResumeTable(
@@ -253,7 +268,9 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.ResumeTableRequest,
         context: _aio.ServicerContext[_table_service_pb2.ResumeTableRequest, _abc.Awaitable[_table_service_pb2.ResumeTableResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.ResumeTableResponse]:
-        """Ends a pause or a drain. Operators."""
+        """Ends a pause or a drain. Operators. TABLE_NOT_OPEN, TABLE_NOT_PAUSED; TABLE_PAUSED while something stands that
+        concerns money.
+        """
 
     @_abc_1.abstractmethod
     def DrainTable(
@@ -261,7 +278,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.DrainTableRequest,
         context: _aio.ServicerContext[_table_service_pb2.DrainTableRequest, _abc.Awaitable[_table_service_pb2.DrainTableResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.DrainTableResponse]:
-        """Finishes the hand, starts none. Operators."""
+        """Finishes the hand, starts none. Operators. TABLE_NOT_OPEN."""
 
     @_abc_1.abstractmethod
     def VoidHand(

@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class WalletServiceStub:
-    """Money. Every write is idempotent by (account, request_id, content).
+    """Money. Every write is idempotent by (account, request_id, content). Beside the reasons named at a call there are those
+    of every call: UNKNOWN_CURRENCY and what stands at the head of TableService.
     """
 
     def __init__(self, channel):
@@ -88,7 +89,8 @@ class WalletServiceStub:
 
 
 class WalletServiceServicer:
-    """Money. Every write is idempotent by (account, request_id, content).
+    """Money. Every write is idempotent by (account, request_id, content). Beside the reasons named at a call there are those
+    of every call: UNKNOWN_CURRENCY and what stands at the head of TableService.
     """
 
     def OpenAccount(self, request, context):
@@ -99,7 +101,8 @@ class WalletServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetAccount(self, request, context):
-        """Returns balance and escrows; players their own. UNKNOWN_ACCOUNT.
+        """Returns balance and escrows, one of each sitting: where the account sits, or is owed chips. Players their own.
+        UNKNOWN_ACCOUNT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -113,14 +116,15 @@ class WalletServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Withdraw(self, request, context):
-        """Books money that went out. Cashiers. INSUFFICIENT_FUNDS, ACCOUNT_FROZEN.
+        """Books money that went out. Cashiers. UNKNOWN_ACCOUNT, INSUFFICIENT_FUNDS, ACCOUNT_FROZEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListTransfers(self, request, context):
-        """Lists entries that touch an account, oldest first, a page at a time; players their own, auditors all.
+        """Lists entries that touch an account, oldest first, a page at a time; players their own, auditors,
+        operators and cashiers all. UNKNOWN_ACCOUNT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -134,14 +138,14 @@ class WalletServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FreezeAccount(self, request, context):
-        """Freezes an account: no withdrawal, no buy-in; hands go on. Operators.
+        """Freezes an account: no withdrawal, no buy-in; hands go on. Operators. UNKNOWN_ACCOUNT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UnfreezeAccount(self, request, context):
-        """Frees an account. Operators. ACCOUNT_NOT_FROZEN.
+        """Frees an account. Operators. UNKNOWN_ACCOUNT, ACCOUNT_NOT_FROZEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -150,14 +154,15 @@ class WalletServiceServicer:
     def ResolveCashOut(self, request, context):
         """Decides a blocked cash-out: first call proposes, the equal call of another operator decides. A cash-out that never
         reached the ledger, because the table's parked line was dropped, is asked for again first, and paid or blocked as any.
-        NOTHING_BLOCKED, HAND_DISPUTED, SETTLEMENT_BLOCKED.
+        Operators. NOTHING_BLOCKED, HAND_DISPUTED, SETTLEMENT_BLOCKED, SECOND_OPERATOR_REQUIRED, UNKNOWN_ACCOUNT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Adjust(self, request, context):
-        """Corrects the ledger: first call proposes, the equal call of another operator decides. INVALID_ADJUSTMENT.
+        """Corrects the ledger: first call proposes, the equal call of another operator decides. Operators. INVALID_ADJUSTMENT,
+        SECOND_OPERATOR_REQUIRED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -225,7 +230,8 @@ def add_WalletServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class WalletService:
-    """Money. Every write is idempotent by (account, request_id, content).
+    """Money. Every write is idempotent by (account, request_id, content). Beside the reasons named at a call there are those
+    of every call: UNKNOWN_CURRENCY and what stands at the head of TableService.
     """
 
     @staticmethod

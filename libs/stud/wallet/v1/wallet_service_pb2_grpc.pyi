@@ -13,35 +13,45 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class WalletServiceStub:
-    """Money. Every write is idempotent by (account, request_id, content)."""
+    """Money. Every write is idempotent by (account, request_id, content). Beside the reasons named at a call there are those
+    of every call: UNKNOWN_CURRENCY and what stands at the head of TableService.
+    """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     OpenAccount: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.OpenAccountRequest, _wallet_service_pb2.OpenAccountResponse]
     """Opens an account; players open their own, cashiers and operators any. A repeat answers the same."""
     GetAccount: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.GetAccountRequest, _wallet_service_pb2.GetAccountResponse]
-    """Returns balance and escrows; players their own. UNKNOWN_ACCOUNT."""
+    """Returns balance and escrows, one of each sitting: where the account sits, or is owed chips. Players their own.
+    UNKNOWN_ACCOUNT.
+    """
     Deposit: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.DepositRequest, _wallet_service_pb2.DepositResponse]
     """Books money that came in. Cashiers. UNKNOWN_ACCOUNT, ACCOUNT_FROZEN is no obstacle."""
     Withdraw: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.WithdrawRequest, _wallet_service_pb2.WithdrawResponse]
-    """Books money that went out. Cashiers. INSUFFICIENT_FUNDS, ACCOUNT_FROZEN."""
+    """Books money that went out. Cashiers. UNKNOWN_ACCOUNT, INSUFFICIENT_FUNDS, ACCOUNT_FROZEN."""
     ListTransfers: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.ListTransfersRequest, _wallet_service_pb2.ListTransfersResponse]
-    """Lists entries that touch an account, oldest first, a page at a time; players their own, auditors all."""
+    """Lists entries that touch an account, oldest first, a page at a time; players their own, auditors,
+    operators and cashiers all. UNKNOWN_ACCOUNT.
+    """
     GetTrialBalance: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.GetTrialBalanceRequest, _wallet_service_pb2.GetTrialBalanceResponse]
     """Returns every account's balance, recomputed from the entries, a page at a time. Operators, cashiers, auditors."""
     FreezeAccount: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.FreezeAccountRequest, _wallet_service_pb2.FreezeAccountResponse]
-    """Freezes an account: no withdrawal, no buy-in; hands go on. Operators."""
+    """Freezes an account: no withdrawal, no buy-in; hands go on. Operators. UNKNOWN_ACCOUNT."""
     UnfreezeAccount: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.UnfreezeAccountRequest, _wallet_service_pb2.UnfreezeAccountResponse]
-    """Frees an account. Operators. ACCOUNT_NOT_FROZEN."""
+    """Frees an account. Operators. UNKNOWN_ACCOUNT, ACCOUNT_NOT_FROZEN."""
     ResolveCashOut: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.ResolveCashOutRequest, _wallet_service_pb2.ResolveCashOutResponse]
     """Decides a blocked cash-out: first call proposes, the equal call of another operator decides. A cash-out that never
     reached the ledger, because the table's parked line was dropped, is asked for again first, and paid or blocked as any.
-    NOTHING_BLOCKED, HAND_DISPUTED, SETTLEMENT_BLOCKED.
+    Operators. NOTHING_BLOCKED, HAND_DISPUTED, SETTLEMENT_BLOCKED, SECOND_OPERATOR_REQUIRED, UNKNOWN_ACCOUNT.
     """
     Adjust: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.AdjustRequest, _wallet_service_pb2.AdjustResponse]
-    """Corrects the ledger: first call proposes, the equal call of another operator decides. INVALID_ADJUSTMENT."""
+    """Corrects the ledger: first call proposes, the equal call of another operator decides. Operators. INVALID_ADJUSTMENT,
+    SECOND_OPERATOR_REQUIRED.
+    """
 
 class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Money. Every write is idempotent by (account, request_id, content)."""
+    """Money. Every write is idempotent by (account, request_id, content). Beside the reasons named at a call there are those
+    of every call: UNKNOWN_CURRENCY and what stands at the head of TableService.
+    """
 
     @_abc_1.abstractmethod
     def OpenAccount(
@@ -57,7 +67,9 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.GetAccountRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.GetAccountRequest, _abc.Awaitable[_wallet_service_pb2.GetAccountResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.GetAccountResponse]:
-        """Returns balance and escrows; players their own. UNKNOWN_ACCOUNT."""
+        """Returns balance and escrows, one of each sitting: where the account sits, or is owed chips. Players their own.
+        UNKNOWN_ACCOUNT.
+        """
 
     @_abc_1.abstractmethod
     def Deposit(
@@ -73,7 +85,7 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.WithdrawRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.WithdrawRequest, _abc.Awaitable[_wallet_service_pb2.WithdrawResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.WithdrawResponse]:
-        """Books money that went out. Cashiers. INSUFFICIENT_FUNDS, ACCOUNT_FROZEN."""
+        """Books money that went out. Cashiers. UNKNOWN_ACCOUNT, INSUFFICIENT_FUNDS, ACCOUNT_FROZEN."""
 
     @_abc_1.abstractmethod
     def ListTransfers(
@@ -81,7 +93,9 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.ListTransfersRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.ListTransfersRequest, _abc.Awaitable[_wallet_service_pb2.ListTransfersResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.ListTransfersResponse]:
-        """Lists entries that touch an account, oldest first, a page at a time; players their own, auditors all."""
+        """Lists entries that touch an account, oldest first, a page at a time; players their own, auditors,
+        operators and cashiers all. UNKNOWN_ACCOUNT.
+        """
 
     @_abc_1.abstractmethod
     def GetTrialBalance(
@@ -97,7 +111,7 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.FreezeAccountRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.FreezeAccountRequest, _abc.Awaitable[_wallet_service_pb2.FreezeAccountResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.FreezeAccountResponse]:
-        """Freezes an account: no withdrawal, no buy-in; hands go on. Operators."""
+        """Freezes an account: no withdrawal, no buy-in; hands go on. Operators. UNKNOWN_ACCOUNT."""
 
     @_abc_1.abstractmethod
     def UnfreezeAccount(
@@ -105,7 +119,7 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.UnfreezeAccountRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.UnfreezeAccountRequest, _abc.Awaitable[_wallet_service_pb2.UnfreezeAccountResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.UnfreezeAccountResponse]:
-        """Frees an account. Operators. ACCOUNT_NOT_FROZEN."""
+        """Frees an account. Operators. UNKNOWN_ACCOUNT, ACCOUNT_NOT_FROZEN."""
 
     @_abc_1.abstractmethod
     def ResolveCashOut(
@@ -115,7 +129,7 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_wallet_service_pb2.ResolveCashOutResponse]:
         """Decides a blocked cash-out: first call proposes, the equal call of another operator decides. A cash-out that never
         reached the ledger, because the table's parked line was dropped, is asked for again first, and paid or blocked as any.
-        NOTHING_BLOCKED, HAND_DISPUTED, SETTLEMENT_BLOCKED.
+        Operators. NOTHING_BLOCKED, HAND_DISPUTED, SETTLEMENT_BLOCKED, SECOND_OPERATOR_REQUIRED, UNKNOWN_ACCOUNT.
         """
 
     @_abc_1.abstractmethod
@@ -124,6 +138,8 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.AdjustRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.AdjustRequest, _abc.Awaitable[_wallet_service_pb2.AdjustResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.AdjustResponse]:
-        """Corrects the ledger: first call proposes, the equal call of another operator decides. INVALID_ADJUSTMENT."""
+        """Corrects the ledger: first call proposes, the equal call of another operator decides. Operators. INVALID_ADJUSTMENT,
+        SECOND_OPERATOR_REQUIRED.
+        """
 
 def add_WalletServiceServicer_to_server(servicer: WalletServiceServicer, server: _aio.Server) -> None: ...
