@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,33 +16,68 @@ import pytest
 from stud_cli.stack import Stack, write_running
 
 ROOT = Path(__file__).resolve().parents[2]
-STUD = Path(sys.executable).with_name("stud")
+BIN = Path(sys.executable).parent
+STUD = BIN / "stud"
 
 
-def python_blocks(document: str) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", (ROOT / "docs" / document).read_text(), re.DOTALL)
+def blocks(document: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / document).read_text(), re.DOTALL)
 
 
-async def run_in(directory: Path, *words: str) -> tuple[int, str]:
+async def run_in(directory: Path, *words: str, **more: str) -> tuple[int, str]:
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("STUD_")}
+    environment |= {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", **more}
     process = await asyncio.create_subprocess_exec(
         *words,
         cwd=directory,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env={key: value for key, value in os.environ.items() if not key.startswith("STUD_")},
+        env=environment,
     )
     output, _ = await asyncio.wait_for(process.communicate(), 60)
     return process.returncode or 0, output.decode()
 
 
+async def generate(directory: Path) -> None:
+    """Follow the page: code from the contract, by both of its ways."""
+    shutil.copytree(ROOT / "protos", directory / "protos")
+    (template,) = blocks("front-end.md", "yaml")
+    (directory / "buf.gen.yaml").write_text(template)
+    code, output = await run_in(directory, "buf", "generate")
+    assert code == 0, output
+    assert (directory / "gen/stud/table/v1/table_service_pb2.py").is_file()
+    (command,) = [block for block in blocks("front-end.md", "sh") if "grpc_tools" in block]
+    code, output = await run_in(directory, "bash", "-c", command)
+    assert code == 0, output
+    assert (directory / "gen/stud/table/v1/table_service_pb2_grpc.py").is_file()
+
+
+def imported(source: str) -> set[str]:
+    """What a program imports, `from a.b import c` as "a.b"."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(node.module or "")
+    return found
+
+
+def test_the_front_end_example_imports_nothing_of_ours_but_generated_code() -> None:
+    (example,) = blocks("front-end.md", "python")
+    foreign = {name for name in imported(example) if name.partition(".")[0] not in sys.stdlib_module_names}
+    assert {name for name in foreign if not name.startswith("stud.")} == {"grpc", "google.rpc"}
+
+
 @pytest.mark.xdist_group("system")
 async def test_the_front_end_example_plays_a_hand_and_the_operators_commands_agree(tmp_path: Path) -> None:
-    (example,) = python_blocks("front-end.md")
+    (example,) = blocks("front-end.md", "python")
     (tmp_path / "example.py").write_text(example)
+    await generate(tmp_path)
     async with Stack(tmp_path / "var") as stack:
         write_running(tmp_path / "var" / "stud.json", stack.running())
-        code, output = await run_in(tmp_path, sys.executable, "example.py")
+        code, output = await run_in(tmp_path, sys.executable, "example.py", PYTHONPATH=str(tmp_path / "gen"))
         assert code == 0, output
         for words in (("verify", "first"), ("audit", "--json"), ("replay", "first"), ("tables",), ("dead", "list")):
             code, output = await run_in(tmp_path, str(STUD), *words)
