@@ -16,8 +16,8 @@ Every refusal is a gRPC status with a `google.rpc.ErrorInfo`: `reason` is a name
 Texts are for people and may change; reasons do not. This page is made from `protos/stud/errors/v1/reasons.proto`.
 
 Two further details, behind the ErrorInfo in the same `google.rpc.Status`, say for machines what the metadata say in one
-line (`protos/stud/errors/v1/details.proto`): `stud.errors.v1.LegalActions`, every action that would have been legal with
-its amounts, where metadata has "legal" (on a Play stream `CommandResult.legal`); and `stud.errors.v1.WrongFields`,
+line (`protos/stud/errors/v1/details.proto`): `stud.errors.v1.LegalActions`, every action that would have been legal
+with its amounts, where metadata has "legal" (on a Play stream `CommandResult.legal`); and `stud.errors.v1.WrongFields`,
 everything that is wrong with what a table was to be opened with, each with its field and, where a number says it, the
 least and the greatest value that would be right; the metadata are of the first.
 
