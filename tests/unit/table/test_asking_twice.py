@@ -153,7 +153,7 @@ async def choose_ahead(asking: Asking) -> None:
     """A choice, and another thought."""
     mine, hand = (await get(asking.game, WHO)).mine, asking.game.hand
     if not asking.again["SetPreActionRequest 0"] and mine.pre_options:
-        moment = {"hand_no": hand.hand_no, "street": hand.street, "price": mine.price}
+        moment: dict[str, Any] = {"hand_no": hand.hand_no, "street": hand.street, "price": mine.price}
         await asking.ask(WHO, pb.SetPreActionRequest(verb=mine.pre_options[0].verb, **moment))
         await asking.ask(WHO, pb.ClearPreActionRequest(hand_no=hand.hand_no))
 

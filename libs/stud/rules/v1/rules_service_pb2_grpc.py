@@ -121,7 +121,8 @@ class RulesServiceServicer:
 
     def ResolveHand(self, request, context):
         """Decides a disputed or unverifiable hand: the first call proposes, the equal call of a second,
-        different operator decides. Operators. ALREADY_DECIDED, HAND_NOT_ENDED, NO_REFEREE_FIGURES.
+        different operator decides. Calls are remembered for good. Operators. ALREADY_DECIDED, HAND_NOT_ENDED,
+        NO_REFEREE_FIGURES.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

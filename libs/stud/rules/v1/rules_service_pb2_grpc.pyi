@@ -32,7 +32,8 @@ class RulesServiceStub:
     """Lists verdicts of a table, oldest first. Operators, auditors."""
     ResolveHand: _aio.UnaryUnaryMultiCallable[_rules_service_pb2.ResolveHandRequest, _rules_service_pb2.ResolveHandResponse]
     """Decides a disputed or unverifiable hand: the first call proposes, the equal call of a second,
-    different operator decides. Operators. ALREADY_DECIDED, HAND_NOT_ENDED, NO_REFEREE_FIGURES.
+    different operator decides. Calls are remembered for good. Operators. ALREADY_DECIDED, HAND_NOT_ENDED,
+    NO_REFEREE_FIGURES.
     """
 
 class RulesServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -95,7 +96,8 @@ class RulesServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_rules_service_pb2.ResolveHandRequest, _abc.Awaitable[_rules_service_pb2.ResolveHandResponse]],
     ) -> _abc.Awaitable[_rules_service_pb2.ResolveHandResponse]:
         """Decides a disputed or unverifiable hand: the first call proposes, the equal call of a second,
-        different operator decides. Operators. ALREADY_DECIDED, HAND_NOT_ENDED, NO_REFEREE_FIGURES.
+        different operator decides. Calls are remembered for good. Operators. ALREADY_DECIDED, HAND_NOT_ENDED,
+        NO_REFEREE_FIGURES.
         """
 
 def add_RulesServiceServicer_to_server(servicer: RulesServiceServicer, server: _aio.Server) -> None: ...

@@ -26,7 +26,9 @@ if _version_not_supported:
 
 
 class WalletServiceStub:
-    """Money. Every write is idempotent by (account, request_id, content).
+    """Money. Every write is remembered for good by (caller, request_id), deposits and withdrawals by the account that is
+    booked: the same content answers the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
+    afresh.
     """
 
     def __init__(self, channel):
@@ -88,11 +90,14 @@ class WalletServiceStub:
 
 
 class WalletServiceServicer:
-    """Money. Every write is idempotent by (account, request_id, content).
+    """Money. Every write is remembered for good by (caller, request_id), deposits and withdrawals by the account that is
+    booked: the same content answers the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
+    afresh.
     """
 
     def OpenAccount(self, request, context):
-        """Opens an account; players open their own, cashiers and operators any. A repeat answers the same.
+        """Opens an account; players open their own, cashiers and operators any. For one that is open it changes nothing; its
+        owner is answered what he was when he opened it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -225,7 +230,9 @@ def add_WalletServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class WalletService:
-    """Money. Every write is idempotent by (account, request_id, content).
+    """Money. Every write is remembered for good by (caller, request_id), deposits and withdrawals by the account that is
+    booked: the same content answers the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
+    afresh.
     """
 
     @staticmethod
