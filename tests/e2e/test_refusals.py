@@ -265,12 +265,8 @@ async def test_a_buy_in_above_the_balance(live: Live, table: Table):
     assert view.seats[6].account == ""
     answer = await poor.wallet.GetAccount(wallet.GetAccountRequest(currency="EUR"))
     assert (answer.balance, list(answer.escrows)) == (6_000, [])
-    await table.deposit("poor", 1)
-    seated = await poor.tables.TakeSeat(request)
-    assert (seated.outcome, seated.seat) == (pb.SEAT_OUTCOME_SEATED, 7)
-    async with unchanged(table):
-        assert await poor.tables.TakeSeat(request) == seated
-    await poor.tables.LeaveSeat(pb.LeaveSeatRequest(table=table.id, request_id="enough"))
+    declined = await refusal(poor.tables.TakeSeat(request), "INSUFFICIENT_FUNDS", Code.FAILED_PRECONDITION)
+    assert declined.metadata["balance"] == "6000"
 
 
 async def test_a_buy_in_without_an_account(live: Live, table: Table):
