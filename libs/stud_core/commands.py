@@ -37,8 +37,11 @@ class RecordFunding(C, frozen=True, gc=False):
 
 
 class RecordFundingDeclined(C, frozen=True, gc=False):
+    """``balance``: the account's, where that was too small."""
+
     sitting_no: int
     reason: str
+    balance: int | None = None
 
 
 class AddChips(C, frozen=True, gc=False):
@@ -53,9 +56,12 @@ class RecordTopUp(C, frozen=True, gc=False):
 
 
 class RecordTopUpDeclined(C, frozen=True, gc=False):
+    """``balance``: the account's, where that was too small."""
+
     sitting_no: int
     top_up_no: int
     reason: str
+    balance: int | None = None
 
 
 class SitOut(C, frozen=True, gc=False):

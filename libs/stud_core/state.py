@@ -87,8 +87,9 @@ class Sitting(S, gc=False):
     """One account at one seat, from reservation to cash-out.
 
     ``pending`` is funded but not playable; ``top_up_no`` counts requests, ``top_up_open`` is the amount of
-    the one awaiting the wallet (0 none); ``last_hand`` the last hand dealt in (0 none). A RESERVED sitting
-    holds its seat; a CASHING_OUT or HELD one has already freed it (``seat`` is then history).
+    the one awaiting the wallet (0 none); ``last_hand`` the last hand dealt in (0 none). Of the last top-up there
+    are ``top_up_amount``, why it was refused (empty: it was not), and the balance where that was too small.
+    A RESERVED sitting holds its seat; a CASHING_OUT or HELD one has already freed it (``seat`` is then history).
     """
 
     sitting_no: int
@@ -108,6 +109,9 @@ class Sitting(S, gc=False):
     last_hand: int = 0
     bought_in: int = 0
     claim: int | None = None
+    top_up_amount: int = 0
+    top_up_refused: str = ""
+    top_up_balance: int | None = None
 
 
 class Prompt(msgspec.Struct, frozen=True, gc=False):

@@ -13,19 +13,10 @@ import msgspec
 
 from rules_service.verdict_check import Known
 from stud_core.events import TableHandResolved
+from stud_core.remembered import Remembered, name_of
 from stud_core.verdict_events import HandDisputed, HandResolved, HandVerified, ResolutionProposed
 from stud_eventlog.types import Head
 from stud_wire.commits import Meta
-
-
-class Written(msgspec.Struct, frozen=True):
-    """A proposal or decision of an operator, and the request it answered."""
-
-    event: ResolutionProposed | HandResolved
-    version: int
-    operator: str
-    request_id: str
-    digest: bytes
 
 
 class TableBook(msgspec.Struct):
@@ -37,8 +28,8 @@ class TableBook(msgspec.Struct):
     disputed: HandDisputed | None = None  # an open dispute
     disputed_hand: int = 0  # the last dispute, open or not
     disputed_version: int = 0
-    proposal: Written | None = None
-    answered: tuple[Written, ...] = ()  # requests about the last hands that were proposed for or resolved
+    proposal: ResolutionProposed | None = None
+    answered: Remembered = msgspec.field(default_factory=Remembered)  # all of ResolveHand; number 1 = it was final
     versions: array[int] = msgspec.field(default_factory=lambda: array("q"))  # this table's lines in the log …
     hands: array[int] = msgspec.field(default_factory=lambda: array("q"))  # … and the hands they are about
 
@@ -97,20 +88,14 @@ def _disputed(book: TableBook, event: HandDisputed, version: int, _meta: Meta) -
 
 
 def _proposed(book: TableBook, event: ResolutionProposed, version: int, meta: Meta) -> None:
-    book.proposal = Written(event, version, meta.actor, meta.request_id, meta.request_digest)
-    _remember(book, book.proposal)
+    book.proposal = event
+    book.answered.put(name_of(meta.actor, meta.request_id), meta.request_digest, version)
 
 
 def _resolved(book: TableBook, event: HandResolved, version: int, meta: Meta) -> None:
     _final(book, event.hand_no, version)
     book.resolved = event
-    _remember(book, Written(event, version, meta.actor, meta.request_id, meta.request_digest))
-
-
-def _remember(book: TableBook, written: Written) -> None:
-    """Requests are remembered for the hand they were about and the one before it."""
-    recent = [old for old in book.answered if old.event.hand_no >= written.event.hand_no - 1]
-    book.answered = (*recent, written)
+    book.answered.put(name_of(meta.actor, meta.request_id), meta.request_digest, version, 1)
 
 
 _STEPS: dict[type, Any] = {

@@ -43,7 +43,7 @@ def _seat_released(_state: Table, events: Sequence[Any], meta: Meta, _open: Open
     event = events[0]
     if meta.actor:
         return (cmd.LeaveSeat(meta.actor),)
-    return cmd.RecordFundingDeclined(event.sitting_no, event.reason), cmd.Tick()
+    return cmd.RecordFundingDeclined(event.sitting_no, event.reason, event.balance), cmd.Tick()
 
 
 def _sat_out(_state: Table, events: Sequence[Any], meta: Meta, _open: OpenCards) -> Sequence[cmd.Command]:
@@ -124,7 +124,7 @@ _CAUSES: dict[type, Cause] = {
     ev.SeatReleased: _seat_released,
     ev.TopUpRequested: _by_account(lambda e, account: cmd.AddChips(account, e.amount)),
     ev.TopUpPending: _by_event(lambda e: cmd.RecordTopUp(e.sitting_no, e.top_up_no, e.amount)),
-    ev.TopUpRefused: _by_event(lambda e: cmd.RecordTopUpDeclined(e.sitting_no, e.top_up_no, e.reason)),
+    ev.TopUpRefused: _by_event(lambda e: cmd.RecordTopUpDeclined(e.sitting_no, e.top_up_no, e.reason, e.balance)),
     ev.ChipsAdded: _by_event(lambda _: cmd.StartHand()),
     ev.SatOut: _sat_out,
     ev.SatIn: _by_account(lambda _, account: cmd.SitIn(account)),

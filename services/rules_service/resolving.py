@@ -6,12 +6,13 @@ from contextlib import suppress
 
 import msgspec
 
-from rules_service.book import TableBook, Written
+from rules_service.book import TableBook
 from rules_service.findings import CannotVerify
 from rules_service.records import Streams, Trace, currency_of, exists, trace
 from rules_service.referee import Referee
 from stud_core.deck_events import DeckClosed
 from stud_core.events import Delta, HandEnded, ResolutionChoice, SeatStack
+from stud_core.remembered import name_of
 from stud_core.verdict_events import HandResolved, ResolutionProposed, VerdictEvent
 from stud_eventlog.errors import EventLogError
 from stud_service.kit import Kit
@@ -135,12 +136,12 @@ class Resolver:
 
 def _repeated(book: TableBook, request: Request) -> Answer | None:
     """The first answer to a request that comes again; refuses the same id with other content."""
-    for written in book.answered:
-        if (written.operator, written.request_id) == (request.operator, request.request_id):
-            if written.digest != request.digest:
-                raise Refused("REQUEST_ID_REUSED", "this request_id was used for something else", field="request_id")
-            return Answer(isinstance(written.event, HandResolved), written.version)
-    return None
+    first = book.answered.get(name_of(request.operator, request.request_id))
+    if first is None:
+        return None
+    if not first.repeats(request.digest):
+        raise Refused("REQUEST_ID_REUSED", "this request_id was used for something else", field="request_id")
+    return Answer(bool(first.number), first.version)
 
 
 def _refuse_decided(book: TableBook, request: Request) -> None:
@@ -150,7 +151,7 @@ def _refuse_decided(book: TableBook, request: Request) -> None:
 
 def _event(book: TableBook, request: Request, settlement: _Settlement, currency: str) -> VerdictEvent:
     first = book.proposal
-    if first is None or (first.event.hand_no, first.event.choice) != (request.hand_no, request.choice):
+    if first is None or (first.hand_no, first.choice) != (request.hand_no, request.choice):
         # Another choice is a new proposal, which replaces the one before.
         return ResolutionProposed(request.table_id, request.hand_no, request.choice, request.operator, request.reason)
     if first.operator == request.operator:
@@ -170,5 +171,5 @@ def _event(book: TableBook, request: Request, settlement: _Settlement, currency:
     )
 
 
-def _reasons(first: Written, request: Request) -> str:
-    return first.event.reason if first.event.reason == request.reason else f"{first.event.reason} / {request.reason}"
+def _reasons(first: ResolutionProposed, request: Request) -> str:
+    return first.reason if first.reason == request.reason else f"{first.reason} / {request.reason}"

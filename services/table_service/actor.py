@@ -16,7 +16,7 @@ import structlog
 from stud.common.v1 import ruleset_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core import events as ev
-from stud_core.commands import Command, Context, PauseTable, RestartClocks, ResumeTable, StartHand, Tick
+from stud_core.commands import Act, Command, Context, PauseTable, RestartClocks, ResumeTable, StartHand, Tick
 from stud_core.gate import hand_gate
 from stud_core.rejection import Rejection
 from stud_core.state import DEALER_SILENT, NOT_CONSERVED, Life, Table
@@ -71,7 +71,6 @@ class TableActor:
         self.requests = RequestMemory()
         self.ahead = ChoicesAhead()
         self.vault = Vault(table_id, master)
-        self.released: dict[int, str] = {}
         self.settled = asyncio.Event()
         self.halted: Refused | None = None
         """Why nothing can be written here until operators have looked at the log."""
@@ -225,7 +224,8 @@ class TableActor:
             raise Refused("PRE_ACTION_NOT_ALLOWED", "the choice held no more when its turn came")
         for _ in range(MAX_CONFLICTS):
             if mail.request_id:
-                known = self.requests.find(mail.actor, mail.request_id, mail.digest)
+                ahead = isinstance(mail.command, Act) and mail.command.by_pre_action
+                known = self.requests.find(mail.actor, mail.request_id, mail.digest, unwritten=not ahead)
                 if known is not None:
                     return Outcome(known.version, known.number, repeated=True)
             try:
@@ -269,6 +269,8 @@ class TableActor:
         restarts = isinstance(mail.command, RestartClocks)
         if made is None:
             self._lost_time = self._lost_time and not restarts
+            if mail.request_id:
+                self.requests.note(mail.actor, mail.request_id, mail.digest, self.head.version)
             return Outcome(self.head.version)
         began = self.kit.clock()
         head = await self.kit.log.append(self._append(made, version))
@@ -305,9 +307,7 @@ class TableActor:
         self._present = None
         self.requests.fold(head.version, meta, made.events)
         for event in made.events:
-            if isinstance(event, ev.SeatReleased):
-                self.released[event.sitting_no] = event.reason
-            elif isinstance(event, ev.HandEnded | ev.HandVoided):
+            if isinstance(event, ev.HandEnded | ev.HandVoided):
                 self._ended_at_ms = meta.at_ms
             elif isinstance(event, ev.DealRequested):
                 self._asked_at_ms = meta.at_ms
@@ -339,7 +339,6 @@ class TableActor:
         self.table = rebuilt.table
         self.head = rebuilt.head
         self.requests = rebuilt.requests
-        self.released = rebuilt.released
         self.ahead.forget()
         self._config = self._present = None
         self._at_ms = rebuilt.at_ms

@@ -18,9 +18,6 @@ from stud_core.rejection import Rejection
 from stud_core.state import Table
 from stud_service.refusals import Refused
 
-REMEMBERED = 64
-"""Requests of one player in one hand whose repetition is recognised."""
-
 
 class Price(msgspec.Struct, frozen=True):
     """What a player was looking at when he chose."""
@@ -52,8 +49,6 @@ class ChoicesAhead:
     def __init__(self) -> None:
         self._chosen: dict[str, _Chosen] = {}
         self._due: Due | None = None
-        self._seen: dict[str, dict[str, bytes]] = {}
-        self._hand_no = 0
         self._streams: Counter[str] = Counter()
 
     def of(self, account: str) -> PreAction | None:
@@ -75,11 +70,7 @@ class ChoicesAhead:
     def set(
         self, table: Table, account: str, price: Price, verb: Verb, size: Size | None, request_id: str, digest: bytes
     ) -> bool:
-        """Keep a choice, and return whether it is another one than before. A repeated request changes nothing, even
-        when what it chose has been cancelled since. Raises Refused.
-        """
-        if self._repeated(table, account, request_id, digest):
-            return False
+        """Keep a choice, and return whether it is another one than before. Raises Refused."""
         if not self._streams[account] and verb is not Verb.FOLD:
             raise Refused(
                 "PRE_ACTION_NOT_ALLOWED", "open a Play or Watch stream first: a lost connection cancels the choice"
@@ -101,41 +92,17 @@ class ChoicesAhead:
             )
         changed = self.of(account) != chosen
         self._chosen[account] = _Chosen(chosen, request_id, digest)
-        self._remember(account, request_id, digest)
         return changed
 
-    def clear(self, table: Table, account: str, hand_no: int, request_id: str, digest: bytes) -> bool:
+    def clear(self, table: Table, account: str, hand_no: int) -> bool:
         """Drop a choice of that hand (0 = of any), and return whether there was one. Raises Refused."""
         if table.of(account) is None:
             raise Refused("NOT_SEATED", "the account does not sit at this table")
-        if self._repeated(table, account, request_id, digest):
+        if hand_no not in {0, table.hand_no}:
             return False
-        changed = False
-        if hand_no in {0, table.hand_no}:
-            if self.is_due(account):
-                raise Refused("PRE_ACTION_NOT_ALLOWED", "its turn has come: it is being done", rule="B.16")
-            changed = self._chosen.pop(account, None) is not None
-        self._remember(account, request_id, digest)
-        return changed
-
-    def _remember(self, account: str, request_id: str, digest: bytes) -> None:
-        """Of each player the last few; whoever is seated could fill the memory else, since nothing is written."""
-        seen = self._seen.setdefault(account, {})
-        seen[request_id] = digest
-        if len(seen) > REMEMBERED:
-            del seen[next(iter(seen))]
-
-    def _repeated(self, table: Table, account: str, request_id: str, digest: bytes) -> bool:
-        if table.hand_no != self._hand_no:
-            self._hand_no = table.hand_no
-            self._seen.clear()
-        seen = self._seen.get(account, {}).get(request_id)
-        if seen is not None and seen != digest:
-            raise Refused(
-                "REQUEST_ID_REUSED",
-                f"request_id {request_id!r} was used for another request: send a new id with new content",
-            )
-        return seen is not None
+        if self.is_due(account):
+            raise Refused("PRE_ACTION_NOT_ALLOWED", "its turn has come: it is being done", rule="B.16")
+        return self._chosen.pop(account, None) is not None
 
     def moved_on(self, table: Table) -> Due | None:
         """After a commit: drop what no longer holds, and take out the choice whose turn has come. It is due until it is

@@ -113,19 +113,33 @@ def leave_seat(_: TableActor, account: str, __: pb.LeaveSeatRequest) -> Command:
 
 
 def set_pre_action(actor: TableActor, account: str, r: pb.SetPreActionRequest) -> Outcome:
-    """Choose ahead, or answer what came of the same choice; it is judged by the table as everybody sees it."""
-    request_id, content = require_request_id(r.request_id), content_of(r)
-    done = actor.requests.find(account, request_id, content)
-    if done is not None:
-        return Outcome(done.version, repeated=True)
+    """Choose ahead; it is judged by the table as everybody sees it."""
     price = Price(r.hand_no, r.street, r.price)
-    if actor.ahead.set(actor.table, account, price, _verb(r), _size(r), request_id, content):
-        actor.choice_changed(account)
-    return Outcome(actor.head.version)
+
+    def choose(request_id: str, content: bytes) -> bool:
+        return actor.ahead.set(actor.table, account, price, _verb(r), _size(r), request_id, content)
+
+    return _once(actor, account, r, choose)
 
 
 def clear_pre_action(actor: TableActor, account: str, r: pb.ClearPreActionRequest) -> Outcome:
-    if actor.ahead.clear(actor.table, account, r.hand_no, require_request_id(r.request_id), content_of(r)):
+    return _once(actor, account, r, lambda _id, _content: actor.ahead.clear(actor.table, account, r.hand_no))
+
+
+def _once(
+    actor: TableActor,
+    account: str,
+    request: pb.SetPreActionRequest | pb.ClearPreActionRequest,
+    change: Callable[[str, bytes], bool],
+) -> Outcome:
+    """Make a change that nothing is written of; a repeated request changes nothing, and is told what came of it."""
+    request_id, content = require_request_id(request.request_id), content_of(request)
+    done = actor.requests.find(account, request_id, content)
+    if done is not None:
+        return Outcome(done.version, repeated=True)
+    changed = change(request_id, content)
+    actor.requests.note(account, request_id, content, actor.head.version)
+    if changed:
         actor.choice_changed(account)
     return Outcome(actor.head.version)
 
@@ -156,7 +170,11 @@ def _amount(amount: int) -> int:
 
 
 async def take_seat(actor: TableActor, account: str, request: pb.TakeSeatRequest) -> pb.TakeSeatResponse:
-    """Reserve a seat, wait for the wallet, answer SEATED, PENDING, or raise the wallet's refusal."""
+    """Reserve a seat, wait for the wallet, answer SEATED, PENDING, or raise why it came to nothing.
+
+    A repeated call is answered for its first sitting: LEFT when that is over, also when it ended without a player, and
+    was not declined by the wallet. That one counts as refused, so that a call after it is no repeated one.
+    """
     command = TakeSeat(
         account,
         request.seat or None,
@@ -167,31 +185,29 @@ async def take_seat(actor: TableActor, account: str, request: pb.TakeSeatRequest
     outcome = await submit(actor, account, request, command)
     try:
         async with asyncio.timeout(SEAT_ANSWER_S):
-            return await _seated(actor, outcome)
+            return _answer(actor, outcome, await _settled(actor, outcome.number))
     except TimeoutError:
-        sitting = actor.table.sittings.get(outcome.number)
-        return pb.TakeSeatResponse(
-            outcome=pb.SEAT_OUTCOME_PENDING,
-            sitting_no=outcome.number,
-            seat=sitting.seat if sitting else 0,
-            version=outcome.version,
-        )
+        return _answer(actor, outcome, pb.SEAT_OUTCOME_PENDING)
 
 
-async def _seated(actor: TableActor, outcome: Outcome) -> pb.TakeSeatResponse:
+async def _settled(actor: TableActor, sitting_no: int) -> pb.SeatOutcome.ValueType:
+    """Wait until a reservation has come to an end, and say how it stands with the sitting."""
     while True:
         changed = actor.settled
-        sitting = actor.table.sittings.get(outcome.number)
-        if sitting is None or sitting.status is not Sit.RESERVED:
-            reason = actor.released.get(outcome.number)
-            if reason is not None:
-                raise Refused(
-                    reason, "the wallet did not fund the seat" if sitting is None else "the seat was given up"
-                )
-            return pb.TakeSeatResponse(
-                outcome=pb.SEAT_OUTCOME_SEATED,
-                sitting_no=outcome.number,
-                seat=sitting.seat if sitting else 0,
-                version=outcome.version,
-            )
+        sitting = actor.table.sittings.get(sitting_no)
+        if sitting is None or sitting.status in {Sit.CASHING_OUT, Sit.HELD}:
+            return pb.SEAT_OUTCOME_LEFT
+        if sitting.status is not Sit.RESERVED:
+            return pb.SEAT_OUTCOME_SEATED
         await changed.wait()
+
+
+def _answer(actor: TableActor, outcome: Outcome, came_to: pb.SeatOutcome.ValueType) -> pb.TakeSeatResponse:
+    released = actor.requests.released.get(outcome.number)
+    if released is not None and (released.declined or not outcome.repeated):
+        text = "the wallet did not fund the seat" if released.declined else "the seat was given up"
+        balance = {} if released.balance is None else {"balance": str(released.balance)}
+        raise Refused(released.reason, text, **balance)
+    sitting = actor.table.sittings.get(outcome.number)
+    seat = sitting.seat if sitting is not None and came_to != pb.SEAT_OUTCOME_LEFT else 0
+    return pb.TakeSeatResponse(outcome=came_to, sitting_no=outcome.number, seat=seat, version=outcome.version)

@@ -14,13 +14,12 @@ from table_service.requests import RequestMemory
 class Rebuilt:
     """What a fold of the whole log leaves: the table, its head, and what the shell must remember."""
 
-    __slots__ = ("at_ms", "ended_at_ms", "head", "released", "requests", "table")
+    __slots__ = ("at_ms", "ended_at_ms", "head", "requests", "table")
 
     def __init__(self) -> None:
         self.table = Table()
         self.head = Head(0, bytes(32))
         self.requests = RequestMemory()
-        self.released: dict[int, str] = {}
         self.at_ms = 0
         self.ended_at_ms = 0
 
@@ -35,8 +34,6 @@ async def rebuild(log: EventLog, stream: str) -> Rebuilt:
         out.at_ms = commit.meta.at_ms
         out.requests.fold(stored.version, commit.meta, commit.events)
         for event in commit.events:
-            if isinstance(event, ev.SeatReleased):
-                out.released[event.sitting_no] = event.reason
-            elif isinstance(event, ev.HandEnded | ev.HandVoided):
+            if isinstance(event, ev.HandEnded | ev.HandVoided):
                 out.ended_at_ms = commit.meta.at_ms
     return out

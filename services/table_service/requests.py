@@ -1,7 +1,9 @@
-"""What was accepted under which request id, folded from the log: this hand and the last.
+"""What was accepted under which request id, folded from the log (architecture 7; ADR 0007).
 
-The same id and content answers the first result again; the same id with other content is
-REQUEST_ID_REUSED; a refused request is not remembered and is judged afresh (architecture 7).
+Who asks for money (TakeSeat, AddChips, LeaveSeat) is remembered for good, about 160 bytes a call; everything else for
+this hand and the last. The same id and content answers the first result again; the same id with other content is
+REQUEST_ID_REUSED; a refused request is not remembered and is judged afresh, and a seat that the wallet declined counts
+as refused.
 """
 
 from __future__ import annotations
@@ -10,50 +12,114 @@ from collections.abc import Sequence
 
 import msgspec
 
-from stud_core.events import BuyInRequested, Event, HandEnded, HandVoided, TopUpRequested
+from stud_core import events as ev
+from stud_core.events import Event
+from stud_core.remembered import First, Remembered, name_of
 from stud_service.refusals import Refused
 from stud_wire.commits import Meta
 
+NOTED = 64
+"""Requests of one player in one hand that were accepted and wrote nothing: beyond these the oldest is forgotten, since
+whoever is seated could fill the memory with them.
+"""
 
-class Accepted(msgspec.Struct, frozen=True):
-    """The first result: version of the commit, and the number it gave out (sitting or top-up; 0 none)."""
+RELEASED = 64
+"""Reservations whose end is kept for those who wait for them: they look within a turn of the loop."""
 
-    version: int
-    digest: bytes
-    number: int = 0
+_MONEY = (ev.BuyInRequested, ev.TopUpRequested, ev.LeaveRequested, ev.SeatReleased)
+"""First events of TakeSeat, AddChips and LeaveSeat; of commits that answer a request only theirs begin so."""
+
+
+class Released(msgspec.Struct, frozen=True):
+    """How a reservation ended: by the wallet's word (``declined``), or by its player, its clock or the table's end."""
+
+    reason: str
+    balance: int | None
+    declined: bool
+
+
+_NOTHING = Remembered()
+
+
+class _Generation(msgspec.Struct):
+    """Requests of one hand: those in the log, and by account those that were accepted and had nothing to write."""
+
+    written: Remembered = msgspec.field(default_factory=Remembered)
+    noted: dict[str, Remembered] = msgspec.field(default_factory=dict)
+
+    def noted_of(self, actor: str) -> Remembered:
+        return self.noted.get(actor) or _NOTHING
 
 
 class RequestMemory:
-    """Two generations of accepted requests; a hand's end drops the older one."""
+    """Accepted requests of one table: those about money, and two generations of the others."""
 
     def __init__(self) -> None:
-        self._now: dict[tuple[str, str], Accepted] = {}
-        self._last: dict[tuple[str, str], Accepted] = {}
+        self.released: dict[int, Released] = {}
+        """The last reservations that ended without a player, by sitting."""
+        self._money = Remembered()
+        self._reserved: dict[int, bytes] = {}
+        self._now = _Generation()
+        self._last = _Generation()
 
-    def find(self, actor: str, request_id: str, digest: bytes) -> Accepted | None:
-        """Return the first result of this request; raises Refused(REQUEST_ID_REUSED) for other content."""
-        key = (actor, request_id)
-        found = self._now.get(key) or self._last.get(key)
-        if found is not None and found.digest != digest:
+    def find(self, actor: str, request_id: str, digest: bytes, *, unwritten: bool = True) -> First | None:
+        """Return the first result of this request; raises Refused(REQUEST_ID_REUSED) for other content.
+
+        ``unwritten`` False: only where it is in the log. A choice ahead was accepted before, and is done now.
+        """
+        name = name_of(actor, request_id)
+        found = self._money.get(name) or self._now.written.get(name) or self._last.written.get(name)
+        if found is None and unwritten:
+            found = self._now.noted_of(actor).get(name) or self._last.noted_of(actor).get(name)
+        if found is not None and not found.repeats(digest):
             raise Refused(
                 "REQUEST_ID_REUSED",
                 f"request_id {request_id!r} was used for another request: send a new id with new content",
             )
         return found
 
+    def note(self, actor: str, request_id: str, digest: bytes, version: int) -> None:
+        """Remember a request that was accepted and wrote nothing; a restart forgets it."""
+        noted = self._now.noted.setdefault(actor, Remembered())
+        noted.put(name_of(actor, request_id), digest, version)
+        noted.keep(NOTED)
+
     def fold(self, version: int, meta: Meta, events: Sequence[Event]) -> None:
         """Remember a commit's request, if it had one, and age the memory when it ended a hand."""
         if meta.request_id:
-            self._now[meta.actor, meta.request_id] = Accepted(version, meta.request_digest, number_of(events))
-        if any(isinstance(event, HandEnded | HandVoided) for event in events):
-            self._last, self._now = self._now, {}
+            self._remember(version, meta, events)
+        for event in events:
+            if isinstance(event, ev.PlayerSeated):
+                self._reserved.pop(event.sitting_no, None)
+            elif isinstance(event, ev.SeatReleased):
+                self._release(event, events)
+            elif isinstance(event, ev.HandEnded | ev.HandVoided):
+                self._last, self._now = self._now, _Generation()
+
+    def _remember(self, version: int, meta: Meta, events: Sequence[Event]) -> None:
+        name, first = name_of(meta.actor, meta.request_id), events[0] if events else None
+        where = self._money if isinstance(first, _MONEY) else self._now.written
+        where.put(name, meta.request_digest, version, number_of(events))
+        if isinstance(first, ev.BuyInRequested):
+            self._reserved[first.sitting_no] = name
+
+    def _release(self, event: ev.SeatReleased, events: Sequence[Event]) -> None:
+        """Where the wallet has declined no money is on its way, and nothing is asked back: that tells it apart."""
+        name = self._reserved.pop(event.sitting_no, None)
+        asked_back = [other.sitting_no for other in events if isinstance(other, ev.CashOutRequested)]
+        declined = event.sitting_no not in asked_back
+        if declined and name is not None:
+            self._money.forget(name)
+        self.released[event.sitting_no] = Released(event.reason, event.balance, declined)
+        if len(self.released) > RELEASED:
+            del self.released[next(iter(self.released))]
 
 
 def number_of(events: Sequence[Event]) -> int:
     """Return the sitting or top-up number that a commit gave out, 0 = none."""
     for event in events:
-        if isinstance(event, BuyInRequested):
+        if isinstance(event, ev.BuyInRequested):
             return event.sitting_no
-        if isinstance(event, TopUpRequested):
+        if isinstance(event, ev.TopUpRequested):
             return event.top_up_no
     return 0

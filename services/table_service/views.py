@@ -127,6 +127,8 @@ def private_view(
         auto_post=sitting.auto_post,
         muck_losing=sitting.muck_losing,
     )
+    if sitting.top_up_no:
+        mine.last_top_up.CopyFrom(_last_top_up(sitting))
     hand = table.hand
     if hand is None:
         return mine
@@ -145,6 +147,23 @@ def private_view(
                 deadline_ms=prompt.deadline_ms,
             )
     return mine
+
+
+def _last_top_up(sitting: Sitting) -> pb.TopUpView:
+    """How far his last request for more chips came. What waits to be added is added all at once."""
+    last = pb.TopUpView(
+        top_up_no=sitting.top_up_no,
+        amount=sitting.top_up_amount,
+        reason=sitting.top_up_refused,
+        balance=sitting.top_up_balance,
+    )
+    if sitting.top_up_open:
+        last.state = pb.TOP_UP_STATE_REQUESTED
+    elif sitting.top_up_refused:
+        last.state = pb.TOP_UP_STATE_REFUSED
+    else:
+        last.state = pb.TOP_UP_STATE_PENDING if sitting.pending else pb.TOP_UP_STATE_ADDED
+    return last
 
 
 def _put_ahead(mine: pb.PrivateView, table: Table, hand: Hand, sitting: Sitting, chosen: PreAction | None) -> None:

@@ -15,8 +15,8 @@ from typing import Any, TypeVar, cast
 import msgspec
 import structlog
 
-from stud_core.ledger.commands import Command, Refusal, SettleHand
-from stud_core.ledger.decide import decide
+from stud_core.ledger.commands import Command, Deposit, OpenAccount, Refusal, SettleHand, Withdraw
+from stud_core.ledger.decide import decide, worth_noting
 from stud_core.ledger.evolve import evolve
 from stud_core.ledger.postings import unsound
 from stud_core.ledger.requests import NOWHERE, Origin, key_of, origin_of
@@ -123,6 +123,10 @@ class Book:
         mail = self._queued(Mail(_future(), question=question))
         return cast("T", await self._within(mail, within_s))
 
+    async def answered(self, command: Command) -> Done | None:
+        """Return what the same call was answered first, None if it never was. Raises Refused as ``submit`` does."""
+        return await self.read(lambda _: self._answered(command))
+
     def post(self, command: Command, *, cause: tuple[str, int] | None = None, after: Mail | None = None) -> Mail:
         """Queue a command; its future resolves to Done or fails."""
         return self._queued(Mail(_future(), command, cause=cause, after=after))
@@ -214,7 +218,7 @@ class Book:
             if mail.command is None:
                 return mail, mail.question(self.state) if mail.question is not None else None, None
             events = self._events(mail.command, now)
-            append = self._append(mail, events, now) if events else None
+            append = self._append(mail, events, now) if events or worth_noting(self.state, mail.command) else None
         except Refused as refused:
             mail.failure = refused
             return mail, None, None
@@ -238,13 +242,23 @@ class Book:
             raise Unsound(problem)
         return answer
 
+    def _answered(self, command: Command) -> Done | None:
+        key = key_of(command)
+        if key is None or self.state.requests.get(key) is None:
+            return None
+        return self._done(command, self._events(command, self._kit.clock()))
+
     def _done(self, command: Command, events: Sequence[Any]) -> Done:
         settled = self.state.settled.get(command.table, 0) if isinstance(command, SettleHand) else 0
         key = key_of(command)
         first = self.state.requests.get(key) if key is not None else None
-        if first is None:
-            return Done(tuple(events), self.head.version, settled=settled)
-        return Done(tuple(events), first.version, first.balance, first.decided, settled)
+        if first is not None and isinstance(command, Deposit | Withdraw):
+            return Done(tuple(events), first.version, balance=first.number)
+        if first is not None:
+            return Done(tuple(events), first.version, decided=bool(first.number))
+        if isinstance(command, OpenAccount):  # his own, which was open: the answer is what it was when he opened it
+            return Done(tuple(events), self.state.accounts[command.account])
+        return Done(tuple(events), self.head.version, settled=settled)
 
     def _append(self, mail: Mail, events: Sequence[Any], now: int) -> Append:
         origin = origin_of(mail.command) if mail.command is not None else NOWHERE

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 import grpc
+import msgspec
 import structlog
 
 from stud.events.v1 import ledger_events_pb2
@@ -228,13 +229,15 @@ class WalletServicer(rpc.WalletServiceServicer):
             raise Refused("INVALID_FIELD", text, field="amount", min="0", max=str(MAX_AMOUNT))
         book = self._book(request.currency)
         place = (_table(request.table), request.sitting_no)
+        command = cmd.ResolveCashOut(*place, request.amount, who.account, reason, request_id)
+        done = await book.answered(command)
+        if done is not None:  # whatever has become of the sitting and its hands since
+            return pb.ResolveCashOutResponse(decided=done.decided, version=done.version)
         await self._hear(book, *place)
         if self._verdicts.in_dispute(*place):
             # Paying now would leave the hand without an escrow to settle with.
             raise Refused("HAND_DISPUTED", f"sitting {request.sitting_no} is in a disputed hand: resolve that first")
-        after_hand = self._verdicts.last_hand(*place)
-        command = cmd.ResolveCashOut(*place, request.amount, who.account, reason, request_id, after_hand)
-        done = await book.submit(command)
+        done = await book.submit(msgspec.structs.replace(command, after_hand=self._verdicts.last_hand(*place)))
         return pb.ResolveCashOutResponse(decided=done.decided, version=done.version)
 
     async def _hear(self, book: Book, table: str, sitting_no: int) -> None:

@@ -255,17 +255,18 @@ async def test_a_buy_in_outside_the_limits(live: Live, table: Table, amount: int
 
 
 async def test_a_buy_in_above_the_balance(live: Live, table: Table):
-    """The wallet declines: the seat is free again, no chip has moved, and the first result stands."""
+    """The wallet declines: the seat is free again, no chip has moved. A declined call is judged afresh."""
     await table.deposit("poor", 6_000)
     poor = live.people.player("poor")
     request = seat(table, seat=7, amount=6_001, request_id="too much")
-    await refusal(poor.tables.TakeSeat(request), "INSUFFICIENT_FUNDS", Code.FAILED_PRECONDITION)
+    declined = await refusal(poor.tables.TakeSeat(request), "INSUFFICIENT_FUNDS", Code.FAILED_PRECONDITION)
+    assert declined.metadata["balance"] == "6000"
     view = (await poor.tables.GetTable(pb.GetTableRequest(table=table.id))).update.view
     assert view.seats[6].account == ""
     answer = await poor.wallet.GetAccount(wallet.GetAccountRequest(currency="EUR"))
     assert (answer.balance, list(answer.escrows)) == (6_000, [])
-    async with unchanged(table):
-        await refusal(poor.tables.TakeSeat(request), "INSUFFICIENT_FUNDS", Code.FAILED_PRECONDITION)
+    declined = await refusal(poor.tables.TakeSeat(request), "INSUFFICIENT_FUNDS", Code.FAILED_PRECONDITION)
+    assert declined.metadata["balance"] == "6000"
 
 
 async def test_a_buy_in_without_an_account(live: Live, table: Table):

@@ -167,11 +167,13 @@ async def test_a_choice_ahead_of_the_turn_is_its_owners_alone_until_it_is_done(l
         later = next(
             p for p in table.players.values() if any(o.verb == seat_pb2.VERB_BET for o in p.last.mine.pre_options)
         )
-        head, last = await live.head(table.id), {name: player.last for name, player in table.players.items()}
+        others = [player for player in table.players.values() if player is not later]
+        head, last = await live.head(table.id), [player.last for player in others]
         await later.playing.set_pre_action(later.last, seat_pb2.VERB_FOLD, request_id="first")
         await later.playing.set_pre_action(later.last, seat_pb2.VERB_BET, request_id="then")
         assert await live.head(table.id) == head
-        assert {name: player.last for name, player in table.players.items()} == last
+        await later.until(lambda u: u.mine.pre_action.verb == seat_pb2.VERB_BET, "his choice")
+        assert [player.last for player in others] == last
         seen = await later.client.tables.GetTable(pb.GetTableRequest(table=table.id))
         assert seen.update.mine.pre_action.verb == seat_pb2.VERB_BET
         check = next(option for option in mine.options if option.verb == seat_pb2.VERB_CHECK)

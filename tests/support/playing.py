@@ -12,6 +12,7 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud.wallet.v1 import wallet_service_pb2 as wallet
 from stud_client import StudClient, TableSession
 from stud_client.following import Following
+from stud_core import events as ev
 from tests.support.system import PATIENCE_S, Live
 
 DEPOSIT = 200_000
@@ -282,10 +283,19 @@ class Table:
         return dict.fromkeys(self.players, DEPOSIT)
 
     async def check(self) -> None:
-        """All that was acknowledged is in the log exactly once, and every chip is where it should be."""
+        """All that was acknowledged is in the log exactly once, and every chip is where it should be.
+
+        A seat that the wallet declined was not: whoever asks again is judged afresh. That is the one commit in which a
+        reservation ends and nothing is asked back.
+        """
         found: dict[tuple[str, str], list[int]] = {}
-        for version, commit in await self.live.commits(self.id):
-            if commit.meta.request_id:
+        commits = await self.live.commits(self.id)
+        ends = [commit.events for _, commit in commits if isinstance(commit.events[-1], ev.SeatReleased)]
+        declined = {events[-1].sitting_no for events in ends}
+        for version, commit in commits:
+            first = commit.events[0]
+            judged_afresh = isinstance(first, ev.BuyInRequested) and first.sitting_no in declined
+            if commit.meta.request_id and not judged_afresh:
                 found.setdefault((commit.meta.actor, commit.meta.request_id), []).append(version)
         assert {key: versions for key, versions in found.items() if len(versions) > 1} == {}
         for player in self.players.values():

@@ -91,13 +91,16 @@ class Game:
         return await self.send(account, pb.TakeSeatRequest(amount=amount, **fields))
 
     async def deposit(self, account: str, amount: int) -> None:
+        await self.operate_wallet("OpenAccount", account=account)
+        await self.operate_wallet("Deposit", account=account, amount=amount)
+
+    async def operate_wallet(self, method: str, **fields: Any) -> Any:
+        """Calls the wallet in the table's currency, as somebody who may."""
         app = self.system.service("wallet")
         servicer = WalletServicer(app._kit.log, app.books, app)
-        currency = self.table.rules.currency
-        opened = wallet.OpenAccountRequest(account=account, currency=currency, request_id=next(self._ids))
-        await self.system.calls(servicer, "OpenAccount", opened, account)
-        paid = wallet.DepositRequest(currency=currency, account=account, amount=amount, request_id=next(self._ids))
-        await self.system.calls(servicer, "Deposit", paid, "carl", ("cashier",))
+        kind: Any = getattr(wallet, f"{method}Request")
+        request = kind(**{"currency": self.table.rules.currency, "request_id": next(self._ids)} | fields)
+        return await self.system.calls(servicer, method, request, "carl", ("cashier", "operator"))
 
     async def begin(self, players: int = 3, preset: str = "william_hill", **fields: Any) -> None:
         """Opens the table, seats players while it is paused, and lets it run."""

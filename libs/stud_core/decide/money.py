@@ -80,7 +80,7 @@ def record_top_up_declined(state: Table, command: cmd.RecordTopUpDeclined, ctx: 
     if refusal is not None:
         return refusal
     draft = Draft(state, ctx)
-    draft.emit(ev.TopUpRefused(command.sitting_no, command.top_up_no, command.reason))
+    draft.emit(ev.TopUpRefused(command.sitting_no, command.top_up_no, command.reason, command.balance))
     boundary(draft)
     return draft
 

@@ -84,7 +84,7 @@ def record_funding_declined(state: Table, command: cmd.RecordFundingDeclined, ct
     if sitting.status is not Sit.RESERVED:
         return Rejection(Reason.ALREADY_DONE, f"sitting {sitting.sitting_no} waits for no buy-in")
     draft = Draft(state, ctx)
-    draft.emit(ev.SeatReleased(sitting.sitting_no, sitting.seat, command.reason))
+    draft.emit(ev.SeatReleased(sitting.sitting_no, sitting.seat, command.reason, command.balance))
     return draft
 
 

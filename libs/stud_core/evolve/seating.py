@@ -80,7 +80,9 @@ def _leave_requested(state: Table, event: ev.LeaveRequested) -> None:
 def _top_up_requested(state: Table, event: ev.TopUpRequested) -> None:
     sitting = own(state, event.sitting_no)
     sitting.top_up_no = event.top_up_no
-    sitting.top_up_open = event.amount
+    sitting.top_up_open = sitting.top_up_amount = event.amount
+    sitting.top_up_refused = ""
+    sitting.top_up_balance = None
 
 
 def _top_up_pending(state: Table, event: ev.TopUpPending) -> None:
@@ -92,7 +94,10 @@ def _top_up_pending(state: Table, event: ev.TopUpPending) -> None:
 
 
 def _top_up_refused(state: Table, event: ev.TopUpRefused) -> None:
-    own(state, event.sitting_no).top_up_open = 0
+    sitting = own(state, event.sitting_no)
+    sitting.top_up_open = 0
+    sitting.top_up_refused = event.reason
+    sitting.top_up_balance = event.balance
 
 
 def _chips_added(state: Table, event: ev.ChipsAdded) -> None:

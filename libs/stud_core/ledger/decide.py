@@ -19,6 +19,7 @@ from stud_core.ledger.settling import settle
 from stud_core.ledger.state import Ledger, SittingBook, SittingLife
 
 Answer = list[Any] | Refusal
+SHORT: Final = "INSUFFICIENT_FUNDS"
 MISMATCH: Final = "SITTING_MISMATCH"
 """A table's figures are not those with which the sitting was seen, or it was never seen."""
 
@@ -29,9 +30,21 @@ def decide(state: Ledger, command: Command, now_ms: int) -> Answer:
     first = state.requests.get(key) if key is not None else None
     if first is None:
         return _DECIDERS[type(command)](state, command, now_ms)
-    if first.content == content_of(command):
+    if first.repeats(content_of(command)):
         return []
     return Refusal("REQUEST_ID_REUSED", "this request_id was used for something else", {"field": "request_id"})
+
+
+def worth_noting(state: Ledger, command: Command) -> bool:
+    """Whether an accepted call that changes nothing is written all the same, as a commit without events: else it would
+    do something when it comes again after things have changed, or its id would be free for something else.
+
+    Not who opens his own account, which is open: that can mean nothing else later, and a player could fill the ledger.
+    """
+    key = key_of(command)
+    if key is None or state.requests.get(key) is not None:
+        return False
+    return not (isinstance(command, cmd.OpenAccount) and command.actor == command.account)
 
 
 def _unknown(state: Ledger, account: str) -> Refusal | None:
@@ -83,7 +96,7 @@ def _short(state: Ledger, account: str, amount: int) -> Refusal | None:
     balance = state.balance(player(account))
     if balance >= amount:
         return None
-    return Refusal("INSUFFICIENT_FUNDS", f"the balance is {balance}, not {amount}", {"balance": str(balance)})
+    return Refusal(SHORT, f"the balance is {balance}, not {amount}", {"balance": str(balance)})
 
 
 def _freeze(state: Ledger, command: cmd.FreezeAccount, _: int) -> Answer:
@@ -120,7 +133,8 @@ def _fund_buy_in(state: Ledger, command: cmd.FundBuyIn, now_ms: int) -> Answer:
     if not reason and now_ms >= command.expires_at_ms:
         reason = "RESERVATION_EXPIRED"
     if reason:
-        return [ev.BuyInDeclined(command.table, command.sitting_no, command.account, reason)]
+        balance = _told(state, command.account, reason)
+        return [ev.BuyInDeclined(command.table, command.sitting_no, command.account, reason, balance)]
     return [ev.BuyInFunded(command.table, command.sitting_no, command.account, command.amount)]
 
 
@@ -129,7 +143,12 @@ def _cannot_pay(state: Ledger, account: str, amount: int) -> str:
         return "UNKNOWN_ACCOUNT"
     if account in state.frozen:
         return "ACCOUNT_FROZEN"
-    return "INSUFFICIENT_FUNDS" if state.balance(player(account)) < amount else ""
+    return SHORT if state.balance(player(account)) < amount else ""
+
+
+def _told(state: Ledger, account: str, reason: str) -> int | None:
+    """The balance, where it is what was too small."""
+    return state.balance(player(account)) if reason == SHORT else None
 
 
 def _fund_top_up(state: Ledger, command: cmd.FundTopUp, _: int) -> Answer:
@@ -144,7 +163,9 @@ def _fund_top_up(state: Ledger, command: cmd.FundTopUp, _: int) -> Answer:
     if not 1 <= command.amount <= MAX_AMOUNT:
         reason = reason or "TOP_UP_OUT_OF_LIMITS"
     reason = reason or _cannot_pay(state, command.account, command.amount)
-    return [ev.TopUpDeclined(*place, reason)] if reason else [ev.TopUpFunded(*place, command.amount)]
+    if reason:
+        return [ev.TopUpDeclined(*place, reason, _told(state, command.account, reason))]
+    return [ev.TopUpFunded(*place, command.amount)]
 
 
 def _not_open(book: SittingBook) -> str:

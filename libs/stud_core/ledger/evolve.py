@@ -9,7 +9,7 @@ from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
 from stud_core.ledger.names import player
 from stud_core.ledger.postings import postings_of
-from stud_core.ledger.requests import NOWHERE, Answered, Origin, call_key, content_of, key_of
+from stud_core.ledger.requests import NOWHERE, Origin, call_key, content_of, key_of
 from stud_core.ledger.state import Ledger, SittingBook, SittingLife
 
 
@@ -23,8 +23,7 @@ def evolve(state: Ledger, events: Sequence[Any], version: int, origin: Origin = 
             note(state, event, version)
     if origin.request_id and not any(isinstance(event, ev.Deposited | ev.Withdrawn) for event in events):
         decided = any(isinstance(event, ev.Adjusted) for event in events)
-        key = call_key(origin.actor, origin.request_id)
-        state.requests[key] = Answered(origin.content, version, decided=decided)
+        state.requests.put(call_key(origin.actor, origin.request_id), origin.content, version, int(decided))
     state.version = version
 
 
@@ -44,8 +43,8 @@ def _add(balances: dict[str, int], name: str, amount: int) -> None:
         balances.pop(name, None)
 
 
-def _opened(state: Ledger, event: ev.AccountOpened, _: int) -> None:
-    state.accounts.add(event.account)
+def _opened(state: Ledger, event: ev.AccountOpened, version: int) -> None:
+    state.accounts[event.account] = version
 
 
 def _booked(state: Ledger, event: ev.Deposited | ev.Withdrawn, version: int) -> None:
@@ -53,7 +52,7 @@ def _booked(state: Ledger, event: ev.Deposited | ev.Withdrawn, version: int) -> 
     command = kind(event.account, event.amount, event.reference, event.request_id, event.cashier)
     key = key_of(command)
     if key is not None:
-        state.requests[key] = Answered(content_of(command), version, state.balance(player(event.account)))
+        state.requests.put(key, content_of(command), version, state.balance(player(event.account)))
 
 
 def _funded(state: Ledger, event: ev.BuyInFunded, _: int) -> None:

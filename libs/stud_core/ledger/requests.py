@@ -13,21 +13,9 @@ import msgspec
 from stud_core.ledger import commands as cmd
 from stud_core.ledger.commands import Command
 from stud_core.ledger.names import player
+from stud_core.remembered import name_of
 
 _NOT_CONTENT = frozenset({"request_id", "actor", "operator", "cashier", "after_hand"})
-
-Key = tuple[str, str]
-
-
-class Answered(msgspec.Struct, frozen=True):
-    """What an accepted call was answered; ``balance`` is the account's after a deposit or withdrawal, ``decided``
-    whether a second operator's call made it final.
-    """
-
-    content: bytes
-    version: int
-    balance: int = 0
-    decided: bool = False
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -55,19 +43,19 @@ def origin_of(command: Command) -> Origin:
     return Origin(caller_of(command), request_id, content_of(command)) if request_id else NOWHERE
 
 
-def key_of(command: Command) -> Key | None:
+def key_of(command: Command) -> bytes | None:
     """Name the call; None for what has no request id."""
     request_id = getattr(command, "request_id", "")
     if not request_id:
         return None
     if isinstance(command, cmd.Deposit | cmd.Withdraw):
-        return player(command.account), request_id
+        return name_of(player(command.account), request_id)
     return call_key(caller_of(command), request_id)
 
 
-def call_key(actor: str, request_id: str) -> Key:
+def call_key(actor: str, request_id: str) -> bytes:
     """Name a call by its caller; no player's account is called so."""
-    return f"caller:{actor}", request_id
+    return name_of(f"caller:{actor}", request_id)
 
 
 def content_of(command: Command) -> bytes:

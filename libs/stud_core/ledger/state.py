@@ -1,7 +1,7 @@
 """What a ledger is, folded from its log.
 
 Every answered request id and every sitting is kept: forgetting one could move money twice. A request costs about
-400 bytes and a sitting about 250, in memory and for as long as the ledger lives.
+160 bytes and a sitting about 250, in memory and for as long as the ledger lives.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import IntEnum
 import msgspec
 
 from stud_core.ledger.events import AdjustmentProposed
-from stud_core.ledger.requests import Answered, Key
+from stud_core.remembered import Remembered
 
 
 class SittingLife(IntEnum):
@@ -44,18 +44,22 @@ class SittingBook(msgspec.Struct):
 
 
 class Ledger(msgspec.Struct):
-    """Balances and everything that makes a repeated message harmless. Amounts in minor units."""
+    """Balances and everything that makes a repeated message harmless. Amounts in minor units.
+
+    The number of a remembered request is the account's balance after a deposit or withdrawal, else 1 where a second
+    operator's call made it final.
+    """
 
     version: int = 0
     balances: dict[str, int] = msgspec.field(default_factory=lambda: defaultdict(int))
-    accounts: set[str] = msgspec.field(default_factory=set)
+    accounts: dict[str, int] = msgspec.field(default_factory=dict)  # account -> version that opened it
     frozen: set[str] = msgspec.field(default_factory=set)
     sittings: dict[tuple[str, int], SittingBook] = msgspec.field(default_factory=dict)
     settled: dict[str, int] = msgspec.field(default_factory=dict)  # table -> last hand settled
     blocked: dict[str, int] = msgspec.field(default_factory=dict)  # table -> hand whose settlement is blocked
     at_tables: dict[str, set[tuple[str, int]]] = msgspec.field(default_factory=dict)  # account -> its live sittings
     held: dict[str, set[int]] = msgspec.field(default_factory=dict)  # table -> sittings whose cash-out is blocked
-    requests: dict[Key, Answered] = msgspec.field(default_factory=dict)
+    requests: Remembered = msgspec.field(default_factory=Remembered)
     proposals: dict[str, AdjustmentProposed] = msgspec.field(default_factory=dict)
 
     def balance(self, name: str) -> int:

@@ -64,6 +64,14 @@ async def test_chips_at_a_table_are_in_escrow():
     )
 
 
+async def test_a_call_that_changed_nothing_is_an_entry_without_lines():
+    """An account is frozen that was frozen: the ledger notes that it was asked for (ADR 0007)."""
+    log = await CLOSED.log()
+    before = await audited(log)
+    await say(log, LEDGER)
+    assert await audited(log) == before
+
+
 async def test_an_empty_log_is_fine():
     assert await audit_log(MemoryEventLog()) == (Audit(), [])
 

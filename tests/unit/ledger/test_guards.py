@@ -14,8 +14,9 @@ from stud_core.ledger.events import Posting
 from stud_core.ledger.evolve import evolve
 from stud_core.ledger.names import parse_escrow
 from stud_core.ledger.postings import trial_balance, unsound
-from stud_core.ledger.requests import NOWHERE, caller_of, key_of, origin_of
+from stud_core.ledger.requests import NOWHERE, call_key, caller_of, key_of, origin_of
 from stud_core.ledger.state import Ledger
+from stud_core.remembered import name_of
 from tests.support.ledger import NEVER, T, Till, lines, settlement
 
 ESCROW = f"escrow:{T}:1"
@@ -249,8 +250,8 @@ def test_a_correction_is_booked_once_though_both_operators_repeat_their_calls():
         kinds.append([type(event).__name__ for event in events])
     assert kinds == [["AdjustmentProposed"], [], ["Adjusted"], [], []]
     assert state.balance("player:ann") == 1100
-    decided = [state.requests[f"caller:{operator}", name].decided for operator, name in (("op-1", "a"), ("op-2", "b"))]
-    assert decided == [False, True]
+    first = [state.requests.get(call_key(operator, name)) for operator, name in (("op-1", "a"), ("op-2", "b"))]
+    assert [answered.number for answered in first if answered] == [0, 1]
 
 
 def test_a_request_id_is_the_callers_own_and_stands_for_one_content():
@@ -272,8 +273,8 @@ def test_freezing_is_not_repeated_after_the_account_was_freed():
 
 
 def test_calls_are_named_and_messages_are_not():
-    assert key_of(cmd.Deposit("ann", 5, "", "r", "cash")) == ("player:ann", "r")
-    assert key_of(cmd.OpenAccount("ann", "r", "ann")) == ("caller:ann", "r")
+    assert key_of(cmd.Deposit("ann", 5, "", "r", "cash")) == name_of("player:ann", "r")
+    assert key_of(cmd.OpenAccount("ann", "r", "ann")) == name_of("caller:ann", "r")
     assert key_of(settlement(1)) is None
     assert origin_of(settlement(1)) == NOWHERE
     assert (caller_of(settlement(1)), caller_of(cmd.Deposit("ann", 5, "", "r", "cash"))) == ("", "cash")

@@ -74,7 +74,7 @@ class Wallet(RuleBasedStateMachine):
             self.home[account] -= amount
             self.at_table[place], self.owner[place] = amount, account
         else:
-            assert answer == [ev.BuyInDeclined(*place, account, "INSUFFICIENT_FUNDS")]
+            assert answer == [ev.BuyInDeclined(*place, account, "INSUFFICIENT_FUNDS", self.home[account])]
 
     @precondition(lambda self: self.at_table)
     @rule(data=st.data(), amount=st.integers(1, 400))
@@ -92,6 +92,7 @@ class Wallet(RuleBasedStateMachine):
             self.at_table[place] += amount
         else:
             assert isinstance(answer[0], ev.TopUpDeclined)
+            assert answer[0].balance == self.home[account]
 
     def _players(self, table: str) -> list[Sitting]:
         return sorted(place for place in self.at_table if place[0] == table)

@@ -60,5 +60,5 @@ def test_only_players_and_escrows_may_not_be_overdrawn():
 
 def test_a_ledger_is_what_its_log_says():
     state = fold([(1, [ev.AccountOpened("ann", "r")]), (2, [ev.Deposited("ann", 5, "", "r", "c")])])
-    assert (state.version, state.balance("player:ann"), state.accounts) == (2, 5, {"ann"})
+    assert (state.version, state.balance("player:ann"), state.accounts) == (2, 5, {"ann": 1})
     assert state.balance("player:nobody") == 0

@@ -116,6 +116,33 @@ async def test_a_repeated_request_gets_the_first_answer():
     await refused("REQUEST_ID_REUSED", ask(court, "op-2", reason="something else"))
 
 
+async def test_operators_calls_are_remembered_for_good():
+    """Also when hands have been judged and decided since, and from nothing but the log."""
+    court = await stolen()
+    calls = [("op-1", REFEREE), ("op-1", TABLE), ("op-2", TABLE)]
+    first = [await ask(court, operator, choice) for operator, choice in calls]
+    stacks = (await court.verdicts())[-1].stacks
+    await court.rig.send(cmd.RecordResolution(2, 5, TABLE, stacks))
+    for _ in range(2):
+        await court.hand()
+        assert [await ask(court, operator, choice) for operator, choice in calls] == first
+    court.rig.forge_table = steal_from_the_winner
+    await court.rig.start()
+    await court.rig.play_out(weights=CALLS)
+    assert isinstance(await court.hear(), HandDisputed)
+    await ask(court, "op-1", hand_no=5, request_id="later")
+    assert [await ask(court, operator, choice) for operator, choice in calls] == first
+    court.appoint()
+    await court.referee.load()
+    assert [await ask(court, operator, choice) for operator, choice in calls] == first
+    for operator, choice in calls:
+        own = f"r-{operator}-{choice.name}"
+        await refused("REQUEST_ID_REUSED", ask(court, operator, VOID, request_id=own))
+        await refused("REQUEST_ID_REUSED", ask(court, operator, choice, hand_no=5, request_id=own))
+    await refused("ALREADY_DECIDED", ask(court, "op-3", TABLE, request_id="r-op-1-TABLE"))
+    assert [answer.decided for answer in first] == [False, False, True]
+
+
 async def test_repeated_at_the_same_time():
     import asyncio
 

@@ -32,13 +32,15 @@ async def test_a_whole_life_is_verified(court: Court):
     await send(cmd.LeaveSeat("a4"), actor="a4")  # gives up a reservation
     await send(cmd.RecordCashOut(4, 0))
     await send(cmd.TakeSeat("a5", 5, 5000), actor="a5")
-    await send(cmd.RecordFundingDeclined(5, "INSUFFICIENT_FUNDS"))
+    await send(cmd.RecordFundingDeclined(5, "INSUFFICIENT_FUNDS", 4999))
     await send(cmd.TakeSeat("a6", 6, 5000), actor="a6")
     rig.now_ms += 40_000
     await send(cmd.Tick())  # that reservation runs out
     await send(cmd.RecordCashOut(6, 0))
     await send(cmd.AddChips("a1", 1000), actor="a1")
-    await send(cmd.RecordTopUpDeclined(1, 1, "INSUFFICIENT_FUNDS"))
+    await send(cmd.RecordTopUpDeclined(1, 1, "INSUFFICIENT_FUNDS", 0))
+    await send(cmd.AddChips("a1", 1000), actor="a1")
+    await send(cmd.RecordTopUpDeclined(1, 2, "INSUFFICIENT_FUNDS"))  # as a log of an older build says it
     await send(cmd.SitOut("a3"), actor="a3")
     await send(cmd.SetPreferences("a2", auto_post=False), actor="a2")
     await court.rig.start()

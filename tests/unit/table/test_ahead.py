@@ -10,7 +10,8 @@ from stud_core import events as ev
 from stud_core.events import Verb
 from stud_service.refusals import Refused
 from stud_wire.commits import decode_commit
-from table_service.ahead import REMEMBERED, ChoicesAhead
+from table_service.ahead import ChoicesAhead
+from table_service.requests import NOTED
 from tests.support.playing_memory import STAY, Game
 from tests.support.system_memory import MemorySystem, simulated
 
@@ -249,11 +250,10 @@ async def test_strangers_take_nothing_back_and_nobody_fills_the_memory(tmp_path)
         ahead = await Ahead.begin(system)
         refused = await refusal(ahead.game.send("stranger", pb.ClearPreActionRequest()))
         assert refused.reason == "NOT_SEATED"
-        for _ in range(3 * REMEMBERED):
+        for _ in range(3 * NOTED):
             await ahead.game.send(ahead.next, pb.ClearPreActionRequest())
-        assert {account: len(seen) for account, seen in ahead.game.actor.ahead._seen.items()} == {
-            ahead.next: REMEMBERED
-        }
+        noted = ahead.game.actor.requests._now.noted
+        assert {account: len(requests) for account, requests in noted.items()} == {ahead.next: NOTED}
 
 
 @simulated

@@ -1,4 +1,4 @@
-"""What is remembered of accepted requests: this hand's and the last one's, folded from the log."""
+"""What is remembered of accepted requests: this hand's and the last one's, and for good of who asked for money."""
 
 from typing import Any
 
@@ -8,41 +8,42 @@ from stud.common.v1 import seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core import events as ev
 from stud_service.refusals import Refused
-from stud_wire.commits import Meta
+from stud_wire.commits import Meta, digest
 from table_service.requests import RequestMemory
 from tests.support.playing_memory import STAY, Game
 from tests.support.system_memory import MemorySystem, simulated
 
+CONTENT, OTHER = digest((b"content",)), digest((b"other",))
 ENDED = ev.HandEnded(1, 1, (), (), 0)
 VOIDED = ev.HandVoided(1, 1, (), "test", "olga")
 
 
 def remember(memory: RequestMemory, version: int, request_id: str = "", *events: Any, actor: str = "ada") -> None:
-    memory.fold(version, Meta(0, actor, request_id, b"content"), events)
+    memory.fold(version, Meta(0, actor, request_id, CONTENT), events)
 
 
 def test_a_request_is_found_by_its_caller_and_id():
     memory = RequestMemory()
     remember(memory, 7, "r-1")
-    found = memory.find("ada", "r-1", b"content")
+    found = memory.find("ada", "r-1", CONTENT)
     assert found is not None
     assert found.version == 7
-    assert memory.find("bea", "r-1", b"content") is None
-    assert memory.find("ada", "r-2", b"content") is None
+    assert memory.find("bea", "r-1", CONTENT) is None
+    assert memory.find("ada", "r-2", CONTENT) is None
 
 
 def test_other_content_under_the_same_id_is_refused():
     memory = RequestMemory()
     remember(memory, 7, "r-1")
     with pytest.raises(Refused) as refused:
-        memory.find("ada", "r-1", b"other content")
+        memory.find("ada", "r-1", OTHER)
     assert refused.value.reason == "REQUEST_ID_REUSED"
 
 
 def test_commits_without_a_request_are_not_remembered():
     memory = RequestMemory()
     remember(memory, 7, "")
-    assert memory.find("ada", "", b"content") is None
+    assert memory.find("ada", "", CONTENT) is None
 
 
 @pytest.mark.parametrize("end", [ENDED, VOIDED])
@@ -50,13 +51,13 @@ def test_a_request_is_forgotten_when_the_second_hand_ends(end: Any):
     memory = RequestMemory()
     remember(memory, 7, "r-1")
     remember(memory, 8, "r-2", end)  # the request that ends a hand belongs to it
-    assert memory.find("ada", "r-1", b"content") is not None
-    assert memory.find("ada", "r-2", b"content") is not None
+    assert memory.find("ada", "r-1", CONTENT) is not None
+    assert memory.find("ada", "r-2", CONTENT) is not None
     remember(memory, 9, "r-3")
     remember(memory, 20, "", end)
-    assert memory.find("ada", "r-1", b"content") is None
-    assert memory.find("ada", "r-2", b"content") is None
-    assert memory.find("ada", "r-3", b"content") is not None
+    assert memory.find("ada", "r-1", CONTENT) is None
+    assert memory.find("ada", "r-2", CONTENT) is None
+    assert memory.find("ada", "r-3", CONTENT) is not None
 
 
 def test_numbers_that_were_given_out_are_remembered():
@@ -64,7 +65,7 @@ def test_numbers_that_were_given_out_are_remembered():
     sitting = ev.BuyInRequested("EUR", False, 4, 2, "ada", 100, 0, True, True)
     remember(memory, 7, "seat", sitting)
     remember(memory, 8, "chips", ev.TopUpRequested("EUR", False, 4, 3, "ada", 100))
-    numbers = [memory.find("ada", name, b"content") for name in ("seat", "chips")]
+    numbers = [memory.find("ada", name, CONTENT) for name in ("seat", "chips")]
     assert [found.number for found in numbers if found] == [4, 3]
 
 

@@ -123,8 +123,8 @@ class RulesServiceServicer:
 
     def ResolveHand(self, request, context):
         """Decides a disputed or unverifiable hand: the first call proposes, the equal call of a second,
-        different operator decides. Operators. UNKNOWN_TABLE, UNKNOWN_HAND, ALREADY_DECIDED, HAND_NOT_ENDED,
-        NO_REFEREE_FIGURES, SECOND_OPERATOR_REQUIRED.
+        different operator decides. Calls are remembered for good. Operators. UNKNOWN_TABLE, UNKNOWN_HAND, ALREADY_DECIDED,
+        HAND_NOT_ENDED, NO_REFEREE_FIGURES, SECOND_OPERATOR_REQUIRED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -1173,7 +1173,7 @@ class TakeSeatResponse(_message.Message):
     sitting_no: _builtins.int
     """Sitting."""
     seat: _builtins.int
-    """Seat 1 to 8."""
+    """Seat 1 to 8; 0 = the sitting is over."""
     version: _builtins.int
     """Version of the log."""
     def __init__(

@@ -162,10 +162,11 @@ class TableServiceServicer:
 
     def TakeSeat(self, request, context):
         """Reserves a seat and asks the wallet for the chips; answers when seated or declined, after 5 seconds
-        with PENDING. The same call again is answered for its first sitting, with LEFT when that is over; one that the
-        wallet declined counts as refused and is judged afresh. Players. TABLE_NOT_OPEN, SEAT_TAKEN, SEAT_OUT_OF_RANGE,
-        TABLE_FULL, ALREADY_SEATED, BUY_IN_TOO_SMALL, BUY_IN_TOO_LARGE; from the wallet INSUFFICIENT_FUNDS, UNKNOWN_ACCOUNT,
-        ACCOUNT_FROZEN, STACKED_NOT_ALLOWED; RESERVATION_EXPIRED, SEAT_LEFT.
+        with PENDING. The same call again is answered for its first sitting, with LEFT when that is over (also when it ended
+        before the wallet had answered); one that the wallet declined counts as refused and is judged afresh. Players.
+        TABLE_NOT_OPEN, SEAT_TAKEN, SEAT_OUT_OF_RANGE, TABLE_FULL, ALREADY_SEATED, BUY_IN_TOO_SMALL, BUY_IN_TOO_LARGE; from
+        the wallet INSUFFICIENT_FUNDS, UNKNOWN_ACCOUNT, ACCOUNT_FROZEN, STACKED_NOT_ALLOWED, RESERVATION_EXPIRED; SEAT_LEFT
+        when the seat is given up while the call waits.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

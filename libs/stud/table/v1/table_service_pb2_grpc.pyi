@@ -30,10 +30,11 @@ class TableServiceStub:
     """Returns a table as the caller may see it now. Any role. UNKNOWN_TABLE."""
     TakeSeat: _aio.UnaryUnaryMultiCallable[_table_service_pb2.TakeSeatRequest, _table_service_pb2.TakeSeatResponse]
     """Reserves a seat and asks the wallet for the chips; answers when seated or declined, after 5 seconds
-    with PENDING. The same call again is answered for its first sitting, with LEFT when that is over; one that the
-    wallet declined counts as refused and is judged afresh. Players. TABLE_NOT_OPEN, SEAT_TAKEN, SEAT_OUT_OF_RANGE,
-    TABLE_FULL, ALREADY_SEATED, BUY_IN_TOO_SMALL, BUY_IN_TOO_LARGE; from the wallet INSUFFICIENT_FUNDS, UNKNOWN_ACCOUNT,
-    ACCOUNT_FROZEN, STACKED_NOT_ALLOWED; RESERVATION_EXPIRED, SEAT_LEFT.
+    with PENDING. The same call again is answered for its first sitting, with LEFT when that is over (also when it ended
+    before the wallet had answered); one that the wallet declined counts as refused and is judged afresh. Players.
+    TABLE_NOT_OPEN, SEAT_TAKEN, SEAT_OUT_OF_RANGE, TABLE_FULL, ALREADY_SEATED, BUY_IN_TOO_SMALL, BUY_IN_TOO_LARGE; from
+    the wallet INSUFFICIENT_FUNDS, UNKNOWN_ACCOUNT, ACCOUNT_FROZEN, STACKED_NOT_ALLOWED, RESERVATION_EXPIRED; SEAT_LEFT
+    when the seat is given up while the call waits.
     """
     AddChips: _aio.UnaryUnaryMultiCallable[_table_service_pb2.AddChipsRequest, _table_service_pb2.AddChipsResponse]
     """Asks for more chips; they become playable at the next hand boundary where they fit. Answers when the wallet is asked:
@@ -119,10 +120,11 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_table_service_pb2.TakeSeatRequest, _abc.Awaitable[_table_service_pb2.TakeSeatResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.TakeSeatResponse]:
         """Reserves a seat and asks the wallet for the chips; answers when seated or declined, after 5 seconds
-        with PENDING. The same call again is answered for its first sitting, with LEFT when that is over; one that the
-        wallet declined counts as refused and is judged afresh. Players. TABLE_NOT_OPEN, SEAT_TAKEN, SEAT_OUT_OF_RANGE,
-        TABLE_FULL, ALREADY_SEATED, BUY_IN_TOO_SMALL, BUY_IN_TOO_LARGE; from the wallet INSUFFICIENT_FUNDS, UNKNOWN_ACCOUNT,
-        ACCOUNT_FROZEN, STACKED_NOT_ALLOWED; RESERVATION_EXPIRED, SEAT_LEFT.
+        with PENDING. The same call again is answered for its first sitting, with LEFT when that is over (also when it ended
+        before the wallet had answered); one that the wallet declined counts as refused and is judged afresh. Players.
+        TABLE_NOT_OPEN, SEAT_TAKEN, SEAT_OUT_OF_RANGE, TABLE_FULL, ALREADY_SEATED, BUY_IN_TOO_SMALL, BUY_IN_TOO_LARGE; from
+        the wallet INSUFFICIENT_FUNDS, UNKNOWN_ACCOUNT, ACCOUNT_FROZEN, STACKED_NOT_ALLOWED, RESERVATION_EXPIRED; SEAT_LEFT
+        when the seat is given up while the call waits.
         """
 
     @_abc_1.abstractmethod

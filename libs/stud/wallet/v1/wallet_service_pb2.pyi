@@ -60,7 +60,7 @@ class OpenAccountResponse(_message.Message):
     account: _builtins.str
     """Account."""
     version: _builtins.int
-    """Version of the ledger."""
+    """Version of the ledger that opened it, or that noted the call."""
     def __init__(
         self,
         *,

@@ -26,8 +26,10 @@ if _version_not_supported:
 
 
 class WalletServiceStub:
-    """Money. Every write is idempotent by (account, request_id, content). Beside the reasons named at a call there are those
-    of every call: UNKNOWN_CURRENCY and what stands at the head of TableService.
+    """Money. Every write is remembered for good by (caller, request_id), deposits and withdrawals by the account that is
+    booked: the same content answers the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
+    afresh. Beside the reasons named at a call there are those of every call: UNKNOWN_CURRENCY and what stands at the head
+    of TableService.
     """
 
     def __init__(self, channel):
@@ -89,12 +91,15 @@ class WalletServiceStub:
 
 
 class WalletServiceServicer:
-    """Money. Every write is idempotent by (account, request_id, content). Beside the reasons named at a call there are those
-    of every call: UNKNOWN_CURRENCY and what stands at the head of TableService.
+    """Money. Every write is remembered for good by (caller, request_id), deposits and withdrawals by the account that is
+    booked: the same content answers the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
+    afresh. Beside the reasons named at a call there are those of every call: UNKNOWN_CURRENCY and what stands at the head
+    of TableService.
     """
 
     def OpenAccount(self, request, context):
-        """Opens an account; players open their own, cashiers and operators any. A repeat answers the same.
+        """Opens an account; players open their own, cashiers and operators any. For one that is open it changes nothing; its
+        owner is answered what he was when he opened it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -230,8 +235,10 @@ def add_WalletServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class WalletService:
-    """Money. Every write is idempotent by (account, request_id, content). Beside the reasons named at a call there are those
-    of every call: UNKNOWN_CURRENCY and what stands at the head of TableService.
+    """Money. Every write is remembered for good by (caller, request_id), deposits and withdrawals by the account that is
+    booked: the same content answers the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
+    afresh. Beside the reasons named at a call there are those of every call: UNKNOWN_CURRENCY and what stands at the head
+    of TableService.
     """
 
     @staticmethod

@@ -13,13 +13,17 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class WalletServiceStub:
-    """Money. Every write is idempotent by (account, request_id, content). Beside the reasons named at a call there are those
-    of every call: UNKNOWN_CURRENCY and what stands at the head of TableService.
+    """Money. Every write is remembered for good by (caller, request_id), deposits and withdrawals by the account that is
+    booked: the same content answers the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
+    afresh. Beside the reasons named at a call there are those of every call: UNKNOWN_CURRENCY and what stands at the head
+    of TableService.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     OpenAccount: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.OpenAccountRequest, _wallet_service_pb2.OpenAccountResponse]
-    """Opens an account; players open their own, cashiers and operators any. A repeat answers the same."""
+    """Opens an account; players open their own, cashiers and operators any. For one that is open it changes nothing; its
+    owner is answered what he was when he opened it.
+    """
     GetAccount: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.GetAccountRequest, _wallet_service_pb2.GetAccountResponse]
     """Returns balance and escrows, one of each sitting: where the account sits, or is owed chips. Players their own.
     UNKNOWN_ACCOUNT.
@@ -49,8 +53,10 @@ class WalletServiceStub:
     """
 
 class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Money. Every write is idempotent by (account, request_id, content). Beside the reasons named at a call there are those
-    of every call: UNKNOWN_CURRENCY and what stands at the head of TableService.
+    """Money. Every write is remembered for good by (caller, request_id), deposits and withdrawals by the account that is
+    booked: the same content answers the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
+    afresh. Beside the reasons named at a call there are those of every call: UNKNOWN_CURRENCY and what stands at the head
+    of TableService.
     """
 
     @_abc_1.abstractmethod
@@ -59,7 +65,9 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.OpenAccountRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.OpenAccountRequest, _abc.Awaitable[_wallet_service_pb2.OpenAccountResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.OpenAccountResponse]:
-        """Opens an account; players open their own, cashiers and operators any. A repeat answers the same."""
+        """Opens an account; players open their own, cashiers and operators any. For one that is open it changes nothing; its
+        owner is answered what he was when he opened it.
+        """
 
     @_abc_1.abstractmethod
     def GetAccount(

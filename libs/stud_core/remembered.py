@@ -1,0 +1,75 @@
+"""Calls that were accepted, and what each was answered first: small enough to be kept for good.
+
+A call is named by who makes it and the request id he gave it; its content is told apart by a digest. Of each call stay
+15 bytes that name it and 28 that say what it was (12 of its content's digest, the version, one number): in memory about
+160 bytes, 142 to 172 by how full the dictionary is. Neither accounts nor request ids are kept, and nothing of it is
+looked at by the garbage collector.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from typing import Final
+
+import msgspec
+
+NAME_SIZE: Final = 15
+"""120 bits: nobody finds a second call that is named like another player's. Bytes of up to 15 take 48 in memory."""
+
+CONTENT_SIZE: Final = 12
+"""96 bits: who looks for two contents with one digest could fool only himself."""
+
+_ANSWER: Final = struct.Struct(f">{CONTENT_SIZE}sqq")
+
+
+class First(msgspec.Struct, frozen=True, gc=False):
+    """The first answer: version of the commit, and the one number that goes with it (0 = none)."""
+
+    content: bytes
+    version: int
+    number: int = 0
+
+    def repeats(self, content: bytes) -> bool:
+        """Whether a call with this content is the same call; ``content`` is a digest of at least 12 bytes."""
+        return self.content == content[:CONTENT_SIZE]
+
+
+def name_of(caller: str, request_id: str) -> bytes:
+    """Name a call. The length keeps apart whom and what a plain sequence of both could mean."""
+    text = f"{len(caller)}:{caller}{request_id}"
+    return hashlib.blake2b(text.encode(), digest_size=NAME_SIZE).digest()
+
+
+class Remembered:
+    """First answers by name of the call, in the order in which they were given."""
+
+    __slots__ = ("_answers",)
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
+    def __init__(self) -> None:
+        self._answers: dict[bytes, bytes] = {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Remembered) and self._answers == other._answers
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def get(self, name: bytes) -> First | None:
+        """Return what a call was answered first, None if it was never accepted."""
+        packed = self._answers.get(name)
+        return None if packed is None else First(*_ANSWER.unpack(packed))
+
+    def put(self, name: bytes, content: bytes, version: int, number: int = 0) -> None:
+        """Remember an accepted call; ``content`` is a digest, ``number`` at most 63 bits."""
+        self._answers[name] = _ANSWER.pack(content[:CONTENT_SIZE], version, number)
+
+    def forget(self, name: bytes) -> None:
+        """Forget a call, if it is known."""
+        self._answers.pop(name, None)
+
+    def keep(self, most: int) -> None:
+        """Forget the oldest calls above a number."""
+        while len(self._answers) > most:
+            del self._answers[next(iter(self._answers))]

@@ -1,0 +1,58 @@
+"""Accepted calls, small enough to be kept for good."""
+
+import tracemalloc
+from hashlib import sha256
+
+from stud_core.remembered import CONTENT_SIZE, NAME_SIZE, First, Remembered, name_of
+
+CONTENT, OTHER = sha256(b"content").digest(), sha256(b"other").digest()
+
+
+def test_the_first_answer_is_kept_and_its_content_told_apart():
+    known = Remembered()
+    known.put(name_of("ada", "r"), CONTENT, 7, 2**62)
+    first = known.get(name_of("ada", "r"))
+    assert first == First(CONTENT[:CONTENT_SIZE], 7, 2**62)
+    assert first is not None
+    assert first.repeats(CONTENT)
+    assert not first.repeats(OTHER)
+    assert known.get(name_of("bea", "r")) is None
+
+
+def test_a_name_is_one_callers_one_request():
+    calls = [("a", "bc"), ("ab", "c"), ("1:a", "b"), ("", "abc"), ("abc", ""), ("a", "b"), ("1", "1"), ("11", "")]
+    names = {name_of(caller, request_id) for caller, request_id in calls}
+    assert len(names) == len(calls)
+    assert {len(name) for name in names} == {NAME_SIZE}
+
+
+def test_what_is_forgotten_is_not_known():
+    known = Remembered()
+    for version in range(5):
+        known.put(name_of("ada", str(version)), CONTENT, version)
+    known.keep(3)
+    assert [known.get(name_of("ada", str(version))) is not None for version in range(5)] == [False] * 2 + [True] * 3
+    known.forget(name_of("ada", "4"))
+    known.forget(name_of("ada", "4"))
+    assert len(known) == 2
+
+
+def test_equal_is_what_remembers_the_same():
+    one, two = Remembered(), Remembered()
+    one.put(name_of("ada", "r"), CONTENT, 1)
+    assert one != two
+    two.put(name_of("ada", "r"), CONTENT, 1)
+    assert one == two
+    assert one != {}
+
+
+def test_a_call_costs_no_more_than_is_promised():
+    """tracemalloc counts what is asked for; the allocator rounds 61 bytes up to 64."""
+    calls = [(f"player-{number % 97}", f"{number:032x}") for number in range(100_000)]
+    tracemalloc.start()
+    known = Remembered()
+    for number, (caller, request_id) in enumerate(calls):
+        known.put(name_of(caller, request_id), CONTENT, number, 1)
+    used, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert 100 < used / len(calls) < 175
