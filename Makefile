@@ -115,10 +115,11 @@ test: check ## check, then every test, with coverage
 	@$(BIN)/python tools/coverage_gate.py var/coverage.json
 
 # Suites whose numbers grow with STUD_DEEP=1. The time limit of a test is that of its long version.
-DEEP := $(SEARCHING) tests/unit/referee/test_honest_hands.py tests/unit/cli/test_adjudicate_every_field.py
+DEEP := $(SEARCHING) tests/unit/referee/test_honest_hands.py tests/unit/cli/test_adjudicate_every_field.py \
+	tests/component/test_pings.py tests/e2e/test_node_client.py
 
 .PHONY: deep
-deep: $(STAMP) ## the searching tests again, with many times the examples
+deep: $(STAMP) ## the searching tests again, with many times the examples, and pings at their real pace
 	STUD_DEEP=1 $(BIN)/pytest -n 2 --timeout=3600 $(DEEP) </dev/null
 
 .PHONY: mutation

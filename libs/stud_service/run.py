@@ -30,32 +30,13 @@ from stud_service.health import Health
 from stud_service.interceptors import Interceptor
 from stud_service.kit import Kit
 from stud_service.refusals import Refused
+from stud_service.server_options import SERVER_OPTIONS
 from stud_service.settings import ServiceSettings, SettingsError, load_settings
 from stud_service.tokens import KeyFileError, Verifier, load_public_key
 
 logger = structlog.get_logger(__name__)
 
 SERVICE_NAMES = {name: f"stud.{name}.v1.{name.capitalize()}Service" for name in ("table", "dealer", "rules", "wallet")}
-MAX_REQUEST_BYTES = 64 * 1024
-
-SERVER_OPTIONS = [
-    # Two servers on one port would share the calls at random; better that the second one fails to start.
-    ("grpc.so_reuseport", 0),
-    # Bigger messages end as RESOURCE_EXHAUSTED before they are read.
-    ("grpc.max_receive_message_length", MAX_REQUEST_BYTES),
-    # Our clients ping every 30 s (stud_client). By default a server takes more than one ping in 5 minutes for abuse.
-    ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
-    ("grpc.keepalive_permit_without_calls", 1),
-    ("grpc.http2.max_ping_strikes", 10),
-    # A client that vanished without a word is noticed within 40 s, and its streams end. The keepalive timeout is for a
-    # connection that takes no bytes any more (a full pipe ends after these 10 s alone); one that takes pings and does
-    # not answer is ended by the ping timeout, a minute by default: 89 s were measured, 39 s with this.
-    ("grpc.keepalive_time_ms", 30_000),
-    ("grpc.keepalive_timeout_ms", 10_000),
-    ("grpc.http2.ping_timeout_ms", 10_000),
-    ("grpc.http2.max_pings_without_data", 0),
-]
-
 FIRST_WAIT_S = 0.1
 LONGEST_WAIT_S = 2.0
 WATCH_S = 0.1

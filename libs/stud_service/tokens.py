@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import jwt
@@ -30,6 +30,8 @@ ISSUER = AUDIENCE = "stud"
 MAX_SUBJECT = 64
 MAX_TOKEN = 4096
 CACHED = 10_000
+NOT_BEFORE_LEEWAY_S = 5.0
+"""An issuer's clock may be this far ahead of ours. None for `exp`: a token that has run out stays so."""
 
 PrivateKey = Ed25519PrivateKey | RSAPrivateKey
 PublicKey = Ed25519PublicKey | RSAPublicKey
@@ -144,20 +146,38 @@ class Verifier:
                 algorithms=self._algorithms,
                 issuer=self._issuer,
                 audience=self._audience,
-                # Expiry is judged by our clock at every use, here it only must be there. A token "issued in the
-                # future" comes from a clock that is ahead of ours, which harms nobody.
-                options={"require": ["exp", "sub", "iss", "aud"], "verify_exp": False, "verify_iat": False},
+                # Times are judged here by our own clock, to the fraction of a second; the library cuts fractions off.
+                # Expiry is judged at every use. A token "issued in the future" harms nobody, however far.
+                options={
+                    "require": ["exp", "sub", "iss", "aud"],
+                    "verify_exp": False,
+                    "verify_nbf": False,
+                    "verify_iat": False,
+                },
             )
         except (jwt.PyJWTError, TypeError, ValueError, OverflowError):
             raise Refused("UNAUTHENTICATED", "the token does not verify") from None
-        return Caller(_subject(claims["sub"]), _roles(claims.get("roles", ())), _expiry(claims["exp"]))
+        self._check_begun(claims)
+        return Caller(_subject(claims["sub"]), _roles(claims.get("roles", ())), _seconds("exp", claims["exp"]))
+
+    def _check_begun(self, claims: Mapping[str, object]) -> None:
+        """Raises Refused when the token holds only from a later moment on."""
+        if "nbf" not in claims:
+            return
+        early_s = _seconds("nbf", claims["nbf"]) - self._clock_s()
+        if early_s > NOT_BEFORE_LEEWAY_S:
+            raise Refused(
+                "UNAUTHENTICATED",
+                f"the token is not valid for another {early_s:.1f} s: its nbf may be at most {NOT_BEFORE_LEEWAY_S:g} s "
+                "ahead of the server's clock",
+            )
 
 
 def expired() -> Refused:
     return Refused("TOKEN_EXPIRED", "the token has expired: ask for a new one")
 
 
-def _expiry(value: object) -> float:
+def _seconds(claim: str, value: object) -> float:
     """Infinity, which JSON as Python reads it may hold, would be a token for ever."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
@@ -166,7 +186,7 @@ def _expiry(value: object) -> float:
             seconds = math.inf
         if math.isfinite(seconds):
             return seconds
-    raise Refused("UNAUTHENTICATED", "the token's exp must be a finite number of seconds since the epoch")
+    raise Refused("UNAUTHENTICATED", f"the token's {claim} must be a finite number of seconds since the epoch")
 
 
 def _subject(value: object) -> str:

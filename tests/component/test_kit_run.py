@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from stud_eventlog.redis_streams import RedisEventLog
 from stud_service.embedded import EmbeddedServer
 from stud_service.healthcheck import check
 from stud_service.ports import Port
+from tests.support import http2
 from tests.support.kit import token, write_keys
 from tests.support.valkey import fresh_server, server_with, session_server, valkey_server
 
@@ -320,29 +321,12 @@ def test_calls_are_refused_until_it_has_started(start, log_url):
     assert service.stop() == 0
 
 
-def frame(kind: int, flags: int, stream: int, content: bytes) -> bytes:
-    return struct.pack(">I", len(content))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + content
-
-
-SETTINGS, PING, ACK = 4, 6, 1
-
-
 async def watch_and_take_no_bytes(address: str) -> None:
-    """HTTP/2 by hand, since no client of gRPC can be told so: the settings say that the window is 0. Else it is polite:
-    it answers settings and pings, so that the server has no reason to end the connection.
-    """
-    reader, writer = await asyncio.open_connection(*address.rsplit(":", 1))
-    words = {":method": "POST", ":scheme": "http", ":path": "/grpc.health.v1.Health/Watch", ":authority": "x"}
-    words |= {"te": "trailers", "content-type": "application/grpc"}
-    headers = b"".join(b"\0" + b"".join(bytes([len(word)]) + word.encode() for word in pair) for pair in words.items())
-    writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, 0, struct.pack(">HI", 4, 0)))
-    writer.write(frame(1, 4, 1, headers) + frame(0, 1, 1, bytes(5)))
-    with closing(writer):
-        while True:
-            head = await reader.readexactly(9)
-            content = await reader.readexactly(int.from_bytes(head[:3]))
-            if head[3] in {SETTINGS, PING} and not head[4] & ACK:
-                writer.write(frame(head[3], ACK, 0, content if head[3] == PING else b""))
+    """The settings say that the window is 0. Else it is polite: the server has no reason to end the connection."""
+    no_window = struct.pack(">HI", 4, 0)
+    async with http2.connected(address, settings=no_window) as connection:
+        connection.send(http2.call("/grpc.health.v1.Health/Watch"))
+        await asyncio.Event().wait()
 
 
 async def test_a_watcher_who_takes_no_bytes_keeps_neither_the_status_nor_the_end_from_coming(start, fresh_server):
@@ -355,6 +339,7 @@ async def test_a_watcher_who_takes_no_bytes_keeps_neither_the_status_nor_the_end
     gone = f"{service.address}: NOT_SERVING"
     await asyncio.to_thread(service.until, lambda: check(service.address) == gone)
     assert await asyncio.to_thread(service.stop) == 0
+    watching.cancel()
     await asyncio.gather(watching, return_exceptions=True)
 
 

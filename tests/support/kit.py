@@ -5,7 +5,7 @@ import io
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +20,7 @@ from stud.table.v1 import table_service_pb2_grpc as rpc
 from stud_service.interceptors import Interceptor
 from stud_service.logging import configure
 from stud_service.refusals import Refused
-from stud_service.run import SERVER_OPTIONS
+from stud_service.server_options import SERVER_OPTIONS
 from stud_service.tokens import Verifier, mint
 
 KEY = Ed25519PrivateKey.generate()
@@ -82,6 +82,7 @@ async def serving(
     address: str = "127.0.0.1:0",
     call_timeout_s: float = 5.0,
     clock_s: Callable[[], float] = time.time,
+    options: Sequence[tuple[str, int]] = SERVER_OPTIONS,
     add: Callable[[Any, grpc.aio.Server], None] = rpc.add_TableServiceServicer_to_server,
 ) -> AsyncIterator[House]:
     house: House | None = None
@@ -90,7 +91,7 @@ async def serving(
         return house.closed if house else None
 
     interceptor = Interceptor(Verifier(KEY.public_key(), clock_s=clock_s), gate, call_timeout_s)
-    server = grpc.aio.server(interceptors=[interceptor], options=SERVER_OPTIONS)
+    server = grpc.aio.server(interceptors=[interceptor], options=options)
     add(servicer, server)
     port = server.add_insecure_port(address)
     await server.start()

@@ -86,11 +86,52 @@ def test_the_algorithm_is_the_key_s_not_the_token_s(verifier: Verifier):
     assert reason(verifier, mint("alice", ["player"], 60, Ed25519PrivateKey.generate())) == "UNAUTHENTICATED"
 
 
-@pytest.mark.parametrize("exp", [math.inf, -math.inf, math.nan, True, "9999999999", 10**400, None, [9999999999]])
-def test_a_token_ends_at_a_finite_number_of_seconds(verifier: Verifier, exp: object):
-    token = _encode(claims(exp=exp))
+@pytest.mark.parametrize("seconds", [math.inf, -math.inf, math.nan, True, "9", 10**400, None, [9]])
+@pytest.mark.parametrize("claim", ["exp", "nbf"])
+def test_times_are_finite_numbers_of_seconds(verifier: Verifier, claim: str, seconds: object):
+    token = _encode({**claims(), claim: seconds})
     assert reason(verifier, token) == "UNAUTHENTICATED"
     assert reason(verifier, token) == "UNAUTHENTICATED"
+
+
+NOW = 1_800_000_000.25
+
+
+@pytest.mark.parametrize(
+    ("changes", "refused"),
+    [
+        # An issuer whose clock is up to 5 s ahead of ours is believed; how he writes the number does not matter.
+        *[({"nbf": NOW + ahead_s}, "") for ahead_s in (-3_600, 0, 2, 4.9, 5)],
+        *[({"nbf": NOW + ahead_s}, "UNAUTHENTICATED") for ahead_s in (5.1, 5.5, 6, 3_600)],
+        ({"nbf": int(NOW) + 5}, ""),
+        ({"nbf": int(NOW) + 6}, "UNAUTHENTICATED"),
+        ({"iat": NOW + 2, "nbf": NOW + 2}, ""),
+        # When it was issued does not matter at all.
+        *[({"iat": iat}, "") for iat in (NOW + 4.9, NOW + 5.1, NOW + 3_600, "yesterday")],
+        # No leeway at the end, also for whoever has some at the beginning.
+        *[({"exp": NOW + left_s}, "") for left_s in (0.1, 1)],
+        *[({"exp": NOW - past_s}, "TOKEN_EXPIRED") for past_s in (0, 0.1, 4.9, 5.1)],
+        ({"nbf": NOW + 4, "exp": NOW}, "TOKEN_EXPIRED"),
+    ],
+)
+def test_how_far_clocks_may_differ(changes: dict[str, object], refused: str):
+    verifier = Verifier(KEY.public_key(), clock_s=lambda: NOW)
+    token = _encode({**claims(exp=NOW + 60), **changes})
+    if refused:
+        assert reason(verifier, token) == refused
+        assert reason(verifier, token) == refused
+    else:
+        assert verifier.caller_of(token).account == "alice"
+
+
+def test_a_token_that_was_too_early_is_good_when_its_time_has_come():
+    now = NOW
+    verifier = Verifier(KEY.public_key(), clock_s=lambda: now)
+    token = _encode(claims(nbf=NOW + 30, exp=NOW + 60))
+    with pytest.raises(Refused, match=r"another 30\.0 s.*at most 5 s"):
+        verifier.caller_of(token)
+    now += 25
+    assert verifier.caller_of(token).account == "alice"
 
 
 def test_a_fraction_of_a_second_counts(verifier: Verifier):
