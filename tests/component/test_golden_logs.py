@@ -185,3 +185,16 @@ async def test_running_hands_are_played_to_their_end(tmp_path: Path):
         audit, _ = await audit_log(log)
         assert (audit.problems, audit.ledger_sum, audit.unsettled) == ([], 0, 0)
         assert not [event for _, _, event in events(system.store, "verdicts") if isinstance(event, HandDisputed)]
+        _check_buttons(system.store)
+
+
+def _check_buttons(store: MemoryStore) -> None:
+    """Seats 2, 5, 7; the second hand is void and had no card. What begun the next one says whether it counts."""
+    buttons: dict[str, list[int]] = {}
+    for name, _, event in events(store, "table"):
+        if isinstance(event, ev.HandStarted):
+            buttons.setdefault(name, []).append(event.button)
+    assert buttons["running-after-void"][:4] == [7, 2, 2, 5]
+    assert buttons["running-antes-after-void"][:4] == [7, 2, 5, 7]
+    assert buttons["running-bets-after-void"][:4] == [7, 2, 5, 7]
+    assert buttons["running-undealt-w"][:4] == [7, 2, 5, 7]
