@@ -27,7 +27,7 @@ AREAS: Final = {
     "dealing": ["river", "decide.dealing", "evolve.hand"],
     "showdown": ["showdown", "decide.showing"],
     "table": [
-        "gate", "timers", "state", "decide.antes", "decide.boundary", "decide.money", "decide.operator",
+        "gate", "prompts", "timers", "state", "decide.antes", "decide.boundary", "decide.money", "decide.operator",
         "decide.rules", "decide.seating", "decide.timeouts", "decide.verdicts", "evolve.changes", "evolve.life",
         "evolve.seating",
     ],

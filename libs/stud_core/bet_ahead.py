@@ -13,7 +13,8 @@ import msgspec
 
 from stud_core.betting import chosen_of, legal_options, wager_verb
 from stud_core.commands import Act
-from stud_core.decide.explain import phrase
+from stud_core.decide.explain import phrase, request
+from stud_core.decide.rules import cite
 from stud_core.events import Option, Size, Verb
 from stud_core.rejection import Reason, Rejection
 from stud_core.state import Hand, Phase, Sit, Sitting, Table
@@ -50,9 +51,10 @@ def choose(state: Table, account: str, verb: Verb, size: Size | None = None) -> 
     chosen = PreAction(hand.hand_no, hand.street, hand.level, button, size)
     if button not in BUTTONS or _option(state, hand, sitting.seat, chosen) is None:
         possible = choices(state, account)
-        text = f"{verb.name.lower()} cannot be chosen ahead now (W28); possible: "
+        rule = cite(state.rules.ruleset, "B.16", "W28")
+        text = f"{request(verb, None, size)} cannot be chosen ahead now ({rule}); possible: "
         text += ", ".join([phrase(option, possible) for option in possible])
-        return Rejection(Reason.ILLEGAL_ACTION, text, "W28", possible)
+        return Rejection(Reason.ILLEGAL_ACTION, text, rule, possible)
     return chosen
 
 
@@ -113,13 +115,12 @@ def _cannot_act(state: Table, sitting: Sitting) -> str:
 
 
 def _option(state: Table, hand: Hand, seat: int, chosen: PreAction) -> Option | None:
-    """The one legal action that the choice means now."""
+    """The one legal action that the choice means now; a size that it has no use for is as wrong as on the turn."""
     options = legal_options(state, seat)
     verb = chosen.verb
-    if verb is Verb.FOLD and not state.rules.ruleset.pre_fold_is_literal:
-        free = chosen_of(hand, options, Verb.CHECK)
-        if free is not None:
-            return free
     if verb is Verb.RAISE and hand.level:
         verb = wager_verb(hand, state.rules)
-    return chosen_of(hand, options, verb, size=chosen.size)
+    option = chosen_of(hand, options, verb, size=chosen.size)
+    if verb is Verb.FOLD and option is not None and not state.rules.ruleset.pre_fold_is_literal:
+        return chosen_of(hand, options, Verb.CHECK) or option
+    return option

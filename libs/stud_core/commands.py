@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from stud_core.events import DownCard, ResolutionChoice, SeatStack, Size, UpCard, Verb
+from stud_core.events import ENGINE, DownCard, Engine, ResolutionChoice, SeatStack, Size, UpCard, Verb
 from stud_core.ruleset import TableConfig
 
 
@@ -204,11 +204,15 @@ class VoidHand(C, frozen=True, gc=False):
 
 
 class Context(msgspec.Struct, frozen=True, gc=False):
-    """What the shell knows and the core must not ask for: time and the version of the commit being made."""
+    """What the shell knows and the core must not ask for: time and the version of the commit being made.
+
+    ``engine`` is for a hand that begins; one that runs has its own. Another than today's is for judging what was.
+    """
 
     now_ms: int
     version: int
     build: str = "dev"
+    engine: Engine = ENGINE
 
 
 Command = (

@@ -8,6 +8,7 @@ those of ``stud/events/v1/table_events.proto``, which documents units; the codec
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Final
 
 import msgspec
 
@@ -56,6 +57,22 @@ class PromptKind(IntEnum):
 
     UNCALLED_WINNER = 1
     LOSER = 2
+
+
+class Engine(IntEnum):
+    """What is decided otherwise than before; a hand is played and judged by the one that its antes were opened by.
+
+    FIRST: the button moves after every hand that was started, and preferences are for later questions only.
+    SECOND: a hand voided before it has a card leaves the button where it was (B.21), and a preference that is switched
+    on answers the question that is open at that moment (P6, P44).
+    """
+
+    FIRST = 1
+    SECOND = 2
+
+
+ENGINE: Final = Engine.SECOND
+"""By which hands are begun now."""
 
 
 class OutReason(IntEnum):
@@ -257,13 +274,17 @@ class DeckReady(E, frozen=True, gc=False):
 
 
 class AntesOpened(E, frozen=True, gc=False):
-    """``prompted`` seats must answer until ``deadline_ms``; ``posting`` seats post by themselves."""
+    """``prompted`` seats must answer until ``deadline_ms``; ``posting`` seats post by themselves.
+
+    ``engine`` None is the first one, which did not say so.
+    """
 
     hand_no: int
     prompt_id: int
     deadline_ms: int
     prompted: tuple[int, ...]
     posting: tuple[int, ...]
+    engine: Engine | None = None
 
 
 class AntePosted(E, frozen=True, gc=False):

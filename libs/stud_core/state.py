@@ -15,6 +15,7 @@ from stud_core.events import (
     DealRequested,
     DealtIn,
     DownCard,
+    Engine,
     Option,
     OutReason,
     PotAwarded,
@@ -136,6 +137,7 @@ class Hand(S, gc=False):
     hand_no: int
     phase: Phase
     from_version: int
+    engine: Engine = Engine.FIRST
     street: int = 0
     deal_no: int = 0
     button: int = 0
@@ -200,6 +202,7 @@ class Table(S, gc=False):
     deck_hand_no: int = 0  # hand for which the deck is ready
     commitment: bytes = b""
     button: int = 0
+    dealt_button: int = 0  # that of the last hand in which cards were dealt
     from_version: int = 1  # first version of the next hand's range
     ended_hand: int = 0  # last hand ended or voided
     verified_hand: int = 0  # last hand with a final verdict

@@ -60,6 +60,8 @@ def fold_recorded(account: Account, event: Any) -> None:
         account.button = event.button or account.button
         places = [account.places.get(player.sitting_no) for player in event.dealt_in]
         account.before = {place.sitting_no: place.stack for place in places if place is not None}
+    elif isinstance(event, ev.CardsDealt):
+        account.dealt_button = account.button
     elif isinstance(event, ev.HandEnded):
         account.settle(event.hand_no, {entry.sitting_no: entry.stack for entry in event.stacks}, account.before)
     elif isinstance(event, ev.HandVoided):

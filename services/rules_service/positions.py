@@ -98,7 +98,7 @@ def _play_antes(config: TableConfig, players: Sequence[Player]) -> Table:
         request = ev.BuyInRequested(currency, stacked, number, seat, name, chips, 0, auto_post=True, muck_losing=True)
         events += [request, ev.PlayerSeated(number, player.seat, player.stack)]
     seats = tuple([player.seat for player in players])
-    events += [ev.DeckReady(1, b""), ev.AntesOpened(1, 1, 0, (), seats)]
+    events += [ev.DeckReady(1, b""), ev.AntesOpened(1, 1, 0, (), seats, ev.ENGINE)]
     dealt_in: list[ev.DealtIn] = []
     for number, player in enumerate(players, 1):
         ante = min(config.ante, player.stack)

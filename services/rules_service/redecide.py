@@ -47,7 +47,10 @@ def _again(state: Table, commit: Recorded, open_cards: OpenCards) -> Table | Cod
         return evolve(state, (), commit.version)
     blame: Code = Code.NOT_DECIDED
     recorded = list(commit.events)
-    ctx = Context(commit.meta.at_ms, commit.version, commit.meta.build)
+    # A hand that begins here was begun by the engine that it says; one that runs has its own in its state.
+    engines = [event.engine for event in recorded if isinstance(event, ev.AntesOpened)]
+    engine = (engines or [ev.ENGINE])[0] or ev.Engine.FIRST
+    ctx = Context(commit.meta.at_ms, commit.version, commit.meta.build, engine)
     for command in commands_for(state, commit.events, commit.meta, open_cards):
         decided = step(state, command, ctx)
         if isinstance(decided, Rejection):

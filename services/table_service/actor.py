@@ -16,7 +16,17 @@ import structlog
 from stud.common.v1 import ruleset_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core import events as ev
-from stud_core.commands import Act, Command, Context, PauseTable, RestartClocks, ResumeTable, StartHand, Tick
+from stud_core.commands import (
+    Act,
+    Command,
+    Context,
+    PauseTable,
+    RestartClocks,
+    ResumeTable,
+    SetPreferences,
+    StartHand,
+    Tick,
+)
 from stud_core.gate import hand_gate
 from stud_core.rejection import Rejection
 from stud_core.state import DEALER_SILENT, NOT_CONSERVED, Life, Table
@@ -247,8 +257,8 @@ class TableActor:
             return
         late = mail.received_ms - deadline > LATE_MS
         await self._own(RestartClocks("LATE_TIMER") if late else Tick(), mail.received_ms)
-        if not late:
-            raise Refused("DEADLINE_PASSED", "the clock had run out: the timeout's action stands", rule="P25, P55")
+        if not late and not isinstance(mail.command, SetPreferences):  # those are for later hands too
+            raise Refused("DEADLINE_PASSED", "the clock had run out: the timeout's action stands", rule="B.18")
 
     async def _own(self, command: Command, now_ms: int | None = None) -> None:
         mail = self._mail(command, "", "", b"", None)

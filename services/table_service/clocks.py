@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from stud_core.commands import Act, ChooseShow, Command, PostAnte
+from stud_core.commands import Act, ChooseShow, Command, PostAnte, SetPreferences
 from stud_core.gate import hand_gate
+from stud_core.prompts import answered_by
 from stud_core.state import Table
 from stud_core.timers import next_deadline
 
@@ -44,6 +45,9 @@ def deadline_of(table: Table, command: Command) -> int:
         for prompt in hand.prompts:
             if prompt.prompt_id == command.prompt_id and sitting is not None and sitting.seat == prompt.seat:
                 return prompt.deadline_ms
+    if isinstance(command, SetPreferences):
+        answered = answered_by(table, command)
+        return answered.deadline_ms if answered is not None else 0
     return 0
 
 

@@ -61,12 +61,20 @@ class Moves(WatchedTable):
 
     def answer_ante(self, n: int) -> None:
         prompt = self._prompt(n)
-        self.accept(cmd.PostAnte(self.state.at(prompt.seat).account, prompt.prompt_id, post=n % 8 != 7))
+        account = self.state.at(prompt.seat).account
+        if n % 8 == 6:
+            self.accept(cmd.SetPreferences(account, auto_post=True))
+        else:
+            self.accept(cmd.PostAnte(account, prompt.prompt_id, post=n % 8 != 7))
 
     def answer_show(self, n: int) -> None:
         prompt = self._prompt(n)
+        sitting = self.state.at(prompt.seat)
+        if n % 8 == 5 and not sitting.muck_losing:  # the winner's question stays open, and is answered next
+            self.accept(cmd.SetPreferences(sitting.account, muck_losing=True))
+            return
         cards = self.dealer.open(self.state.running.down[prompt.seat])
-        self.accept(cmd.ChooseShow(self.state.at(prompt.seat).account, prompt.prompt_id, n % 2 == 0, cards))
+        self.accept(cmd.ChooseShow(sitting.account, prompt.prompt_id, n % 2 == 0, cards))
 
     def _prompt(self, n: int) -> Prompt:
         prompts = self.state.running.prompts
@@ -82,7 +90,12 @@ class Moves(WatchedTable):
             self.cards_for, self.dealt = asked, self.dealer.answer(hand.deal)
         return self.dealt
 
-    def deal(self, _n: int) -> None:
+    def deal(self, n: int) -> None:
+        """Cards, or now and then an operator who voids a hand that has none yet."""
+        hand = self.state.running
+        if n % 32 == 31 and not hand.street:
+            self.accept(cmd.VoidHand(hand.hand_no, "test", "op"))
+            return
         cards = self.answer()
         assert cards is not None
         self.accept(cards)

@@ -52,9 +52,14 @@ def play_at_random(ruleset: Ruleset, seed: int, seen: Counter[str]) -> None:
             table.disturb(9, 0)
         table.move(CALL if table.state.hand else rng.randrange(256))
     seen[name(table.awaited)] += 1
+    has_cards = False
     for _, events in table.log:
-        for event in events:
+        for event, after in zip(events, (*events[1:], None), strict=True):
             seen.update(notable(event))
+            has_cards = not isinstance(event, ev.HandStarted) and (has_cards or isinstance(event, ev.CardsDealt))
+            seen["voided without a card"] += isinstance(event, ev.HandVoided) and not has_cards
+            if isinstance(event, ev.PreferencesSet):
+                seen[f"preference, then {type(after).__name__}"] += 1
     for command in illegal_commands(table, None):
         table.refuse(command)
 
@@ -78,9 +83,10 @@ def notable(event: Any) -> list[str]:
 
 def test_everything_that_can_happen_at_a_table_happens():
     seen: Counter[str] = Counter()
-    for seed in range(60):
+    for seed in range(70):
         play_at_random((PLAYNOW, WILLIAM_HILL)[seed % 2], seed, seen)
     enums = (Awaited, ev.Verb, ev.Size, ev.By, ev.DealMode, ev.PromptKind, ev.ResolutionChoice, ev.OutReason)
     wanted = [kind.__name__ for kind in get_args(ev.Event)] + [name(member) for kind in enums for member in kind]
-    wanted += ["side pot", "odd units", "short all-in"]
+    wanted += ["side pot", "odd units", "short all-in", "voided without a card"]
+    wanted += [f"preference, then {answer}" for answer in ("NoneType", "AntePosted", "HandMucked")]
     assert [what for what in wanted if not seen[what]] == []

@@ -18,6 +18,7 @@ from tests.property.card_watch import CardWatch
 from tests.property.pot_watch import PotWatch
 from tests.property.purse import Purse
 from tests.property.shuffled import ShuffledDealer
+from tests.property.start_watch import StartWatch
 from tests.property.waits import Awaited, awaited
 
 
@@ -34,6 +35,7 @@ class WatchedTable:
         self.betting = BettingWatch(config, self.purse)
         self.cards = CardWatch(config, self.dealer)
         self.pots = PotWatch(config, self.purse, self.betting, self.dealer)
+        self.starts = StartWatch(config)
         self.awaited = Awaited.NOTHING
         self.sound = True
         self.accept(cmd.OpenTable(config))
@@ -69,6 +71,7 @@ class WatchedTable:
         return events
 
     def _commit(self, events: list[ev.Event], after: Table) -> None:
+        self.starts.see(events, self.now_ms)
         self.mirror.version = after.version
         for event in events:
             apply(self.mirror, event)

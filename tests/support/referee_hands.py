@@ -259,6 +259,8 @@ class Rig:
         account = self.state.at(prompt.seat).account
         if self.rng.random() < 0.1:
             await self.time_out()
+        elif not decline and self.rng.random() < 0.2:
+            await self.send(cmd.SetPreferences(account, auto_post=True), actor=account)
         else:
             await self.send(cmd.PostAnte(account, prompt.prompt_id, post=not decline), actor=account)
 
@@ -267,9 +269,12 @@ class Rig:
         assert hand is not None
         prompt = hand.prompts[0]
         account = self.state.at(prompt.seat).account
-        choice = self.rng.randrange(3)
+        choice = self.rng.randrange(4)
         if choice == 0:
             await self.time_out()
+            return
+        if choice == 3 and prompt.kind is ev.PromptKind.LOSER:
+            await self.send(cmd.SetPreferences(account, muck_losing=True), actor=account)
             return
         cards = self.cards_of(self.state, prompt.seat) if choice == 1 else ()
         await self.send(cmd.ChooseShow(account, prompt.prompt_id, choice == 1, cards), actor=account)

@@ -66,6 +66,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._virtual_s
 
+    def skip(self, seconds: float) -> None:
+        """Let time pass in which nothing is there to happen."""
+        self._virtual_s += seconds
+
 
 def simulated(test: Test) -> Callable[..., None]:
     """Runs a coroutine test in virtual time."""

@@ -251,7 +251,7 @@ def test_only_the_buttons_of_the_page_and_what_is_legal_can_be_chosen(rules: Rul
     for verb in set(Verb) - {Verb.FOLD, Verb.BET}:
         rejection = refused(table, 2, verb)
         assert (rejection.reason, rejection.rule) == (Reason.ILLEGAL_ACTION, "W28")
-        name = verb.name.lower()
+        name = verb.name.lower().replace("_", " ")
         assert rejection.text == f"{name} cannot be chosen ahead now (W28); possible: fold, bet to 1000"
     table.play("1 bet 1000", "2 raise 2000")
     assert refused(table, 4, Verb.BET).text.endswith("possible: fold, call 2000, raise to 3000")

@@ -8,6 +8,7 @@ from stud_core.commands import Context
 from stud_core.decide.boundary import boundary
 from stud_core.decide.draft import Answer, Draft
 from stud_core.gate import hand_gate, is_ready
+from stud_core.prompts import prompt_of
 from stud_core.rejection import Reason, Rejection
 from stud_core.ruleset import DealOrigin
 from stud_core.state import Phase, Prompt, Sit, Table
@@ -26,7 +27,8 @@ def start_hand(state: Table, _command: cmd.StartHand, ctx: Context) -> Answer:
     prompted = tuple([seat for seat in ready if not draft.state.at(seat).auto_post])
     posting = tuple([seat for seat in ready if draft.state.at(seat).auto_post])
     clock = state.rules.ruleset.ante_clock_ms if prompted else 0
-    draft.emit(ev.AntesOpened(state.deck_hand_no, ctx.version, draft.deadline(clock), prompted, posting))
+    engine = None if ctx.engine is ev.Engine.FIRST else ctx.engine
+    draft.emit(ev.AntesOpened(state.deck_hand_no, ctx.version, draft.deadline(clock), prompted, posting, engine))
     for seat in posting:
         post(draft, seat)
     finish(draft)
@@ -55,7 +57,7 @@ def post_ante(state: Table, command: cmd.PostAnte, ctx: Context) -> Answer:
     sitting = state.of(command.account)
     if sitting is None:
         return Rejection(Reason.NOT_SEATED, "the account does not sit at this table")
-    prompt = None if hand is None or hand.phase is not Phase.ANTES else open_prompt(hand.prompts, sitting.seat)
+    prompt = None if hand is None or hand.phase is not Phase.ANTES else prompt_of(hand.prompts, sitting.seat)
     if prompt is None:
         return Rejection(Reason.NO_PROMPT, "no ante is being asked for")
     refusal = check_prompt(prompt, command.prompt_id, ctx)
@@ -72,27 +74,24 @@ def post_ante(state: Table, command: cmd.PostAnte, ctx: Context) -> Answer:
     return draft
 
 
-def open_prompt(prompts: tuple[Prompt, ...], seat: int) -> Prompt | None:
-    for prompt in prompts:
-        if prompt.seat == seat:
-            return prompt
-    return None
-
-
 def check_prompt(prompt: Prompt, prompt_id: int, ctx: Context) -> Rejection | None:
     """Refuse an answer to another prompt, or one that comes after the deadline (B.18)."""
     if prompt_id != prompt.prompt_id:
         text = f"the open prompt is {prompt.prompt_id}, not {prompt_id}"
         return Rejection(Reason.STALE_PROMPT, text, prompt_id=prompt.prompt_id)
-    if prompt.deadline_ms and ctx.now_ms > prompt.deadline_ms:
+    if is_late(prompt, ctx):
         return Rejection(Reason.DEADLINE_PASSED, "the answer came after the deadline", "B.18")
     return None
+
+
+def is_late(prompt: Prompt, ctx: Context) -> bool:
+    return 0 < prompt.deadline_ms < ctx.now_ms
 
 
 def decline(draft: Draft, seat: int) -> None:
     """Treat the seat's open ante prompt, if it has one, as declined."""
     hand = draft.state.running
-    if open_prompt(hand.prompts, seat) is not None:
+    if prompt_of(hand.prompts, seat) is not None:
         draft.emit(ev.AnteMissed(hand.hand_no, seat))
         finish(draft)
 
@@ -117,11 +116,12 @@ def _seating(state: Table, posted: list[int]) -> tuple[int, tuple[int, ...]]:
     """Button (0 with a fixed dealer) and deal order of a hand.
 
     From the lowest seat (P10-P11), or from the left of a button that moves to the next player clockwise (W26);
-    the first button is the highest seat, so that both begin alike (B.21).
+    the first button is the highest seat that posts, so that both begin alike. A hand that never had a card does not
+    count, as if it had not been (B.21).
     """
     if state.rules.ruleset.deal_origin is DealOrigin.FIXED:
         return 0, tuple(posted)
-    last = state.button
+    last = state.button if state.running.engine is ev.Engine.FIRST else state.dealt_button
     button = next((seat for seat in posted if seat > last), posted[0]) if last else posted[-1]
     return button, tuple([s for s in posted if s > button] + [s for s in posted if s <= button])
 

@@ -31,17 +31,21 @@ def phrase(option: Option, among: tuple[Option, ...]) -> str:
     return f"{name} to {option.to}{size}{all_in}"
 
 
+def request(verb: Verb, to: int | None, size: Size | None) -> str:
+    """What a player has asked for, legal or not."""
+    asked = _word(verb)
+    if to is not None:
+        asked += f" {to}" if verb is Verb.BRING_IN else f" to {to}"
+    return asked if size is None else f"{asked} ({_SIZES[size]})"
+
+
 def _word(verb: Verb) -> str:
     return verb.name.lower().replace("_", " ")
 
 
 def why_illegal(state: Table, hand: Hand, command: cmd.Act) -> tuple[str, str]:
     """Return (rule, text) for an action that is none of ``hand.options``, or fits more than one of them."""
-    asked = _word(command.verb)
-    if command.to is not None:
-        asked += f" {command.to}" if command.verb is Verb.BRING_IN else f" to {command.to}"
-    if command.size is not None:
-        asked += f" ({_SIZES[command.size]})"
+    asked = request(command.verb, command.to, command.size)
     matching = [option for option in hand.options if option.verb is command.verb]
     if command.to is not None:
         matching = [option for option in matching if option.to == command.to]

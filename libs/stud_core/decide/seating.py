@@ -12,6 +12,7 @@ from stud_core.decide import acting, antes, showing
 from stud_core.decide.boundary import SEAT_LEFT, boundary, release
 from stud_core.decide.draft import Answer, Draft
 from stud_core.decide.rules import cite
+from stud_core.prompts import answered_by
 from stud_core.rejection import Reason, Rejection
 from stud_core.state import Life, Phase, Sit, Sitting, Table
 
@@ -136,7 +137,8 @@ def sit_in(state: Table, command: cmd.SitIn, _ctx: Context) -> Answer:
     return [ev.SatIn(sitting.sitting_no, sitting.seat)]
 
 
-def set_preferences(state: Table, command: cmd.SetPreferences, _ctx: Context) -> Answer:
+def set_preferences(state: Table, command: cmd.SetPreferences, ctx: Context) -> Answer:
+    """Set what holds from now on; switched on, it answers the question that is open to the player (P6, P44)."""
     sitting = seated(state, command.account, or_reserved=True)
     if isinstance(sitting, Rejection):
         return sitting
@@ -144,7 +146,18 @@ def set_preferences(state: Table, command: cmd.SetPreferences, _ctx: Context) ->
     muck = sitting.muck_losing if command.muck_losing is None else command.muck_losing
     if (auto_post, muck) == (sitting.auto_post, sitting.muck_losing):
         return []
-    return [ev.PreferencesSet(sitting.sitting_no, sitting.seat, auto_post, muck)]
+    draft = Draft(state, ctx)
+    seat = sitting.seat
+    draft.emit(ev.PreferencesSet(sitting.sitting_no, seat, auto_post, muck))
+    prompt = answered_by(state, command)
+    if prompt is None or antes.is_late(prompt, ctx):
+        return draft
+    if prompt.kind is None:
+        antes.post(draft, seat)
+        antes.finish(draft)
+    else:
+        showing.close_prompt(draft, seat)
+    return draft
 
 
 def leave_seat(state: Table, command: cmd.LeaveSeat, ctx: Context) -> Answer:

@@ -8,9 +8,10 @@ from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.cards import DECK_SIZE
 from stud_core.commands import Context
-from stud_core.decide.antes import check_prompt, open_prompt
+from stud_core.decide.antes import check_prompt
 from stud_core.decide.boundary import go_on_closing
 from stud_core.decide.draft import Answer, Draft
+from stud_core.prompts import prompt_of
 from stud_core.rejection import Reason, Rejection
 from stud_core.showdown import Award, awards, pot_winners, rake_of, rank_hand, showing_order
 from stud_core.state import Hand, Life, Phase, Sit, Sitting, Table
@@ -108,7 +109,7 @@ def choose_show(state: Table, command: cmd.ChooseShow, ctx: Context) -> Answer:
         return Rejection(Reason.NOT_SEATED, "the account does not sit at this table")
     prompt = None
     if hand is not None and hand.phase is Phase.SHOW_PROMPTS:
-        prompt = open_prompt(hand.prompts, sitting.seat)
+        prompt = prompt_of(hand.prompts, sitting.seat)
     if hand is None or prompt is None:
         return Rejection(Reason.NO_PROMPT, "nobody asks this account to show")
     refusal = check_prompt(prompt, command.prompt_id, ctx)

@@ -46,6 +46,8 @@ def _hand_voided(state: Table, event: ev.HandVoided) -> None:
     for refund in event.refunds:
         set_stack(state, refund.seat, refund.stack)
     state.running.refunds = event.refunds
+    if state.running.engine >= ev.Engine.SECOND:
+        state.button = state.dealt_button
     _close(state, event.hand_no, rake=0)
 
 

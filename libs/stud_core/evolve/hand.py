@@ -20,6 +20,7 @@ def _deck_ready(state: Table, event: ev.DeckReady) -> None:
 
 def _antes_opened(state: Table, event: ev.AntesOpened) -> None:
     hand = Hand(hand_no=event.hand_no, phase=Phase.ANTES, from_version=state.from_version)
+    hand.engine = event.engine or ev.Engine.FIRST
     hand.prompts = tuple([Prompt(event.prompt_id, seat, event.deadline_ms) for seat in event.prompted])
     for seat in event.prompted + event.posting:
         hand.start[seat] = state.at(seat).stack
@@ -74,6 +75,8 @@ def _deal_requested(state: Table, event: ev.DealRequested) -> None:
 def _cards_dealt(state: Table, event: ev.CardsDealt) -> None:
     hand = state.running
     hand.deal = None
+    if hand.street == 0:
+        state.dealt_button = hand.button or state.dealt_button
     hand.street = event.street
     hand.phase = Phase.SHOWDOWN if event.street == RIVER else Phase.BETTING
     if event.up:

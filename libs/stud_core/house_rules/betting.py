@@ -12,8 +12,8 @@ def bets(config: TableConfig) -> str:
     return (
         "From fourth street on the highest cards showing act first, or the next player clockwise if that one is "
         f"all-in; of equal ones, the closest to {left(config)}. Pairs, two pair, three and four of a kind count, "
-        "straights and flushes of up to four cards do not. If nobody has bet you check or bet; facing a bet you fold, "
-        f"call or raise. You may check and raise later. Bets and raises are exactly {small} on third and fourth "
+        "straights and flushes of up to four cards do not. If nobody has bet you check, bet or fold; facing a bet you "
+        f"call, raise or fold. You may check and raise later. Bets and raises are exactly {small} on third and fourth "
         f"street{but}, and exactly {big} from fifth street on."
     )
 
@@ -53,7 +53,7 @@ def cap(config: TableConfig) -> str:
         bring_in = "On third street the bring-in does not count; completing it is the bet, not a raise."
     return (
         f"A betting round has one bet and {raises}, after which you can only call or fold: on fifth street {totals}. "
-        f"{bring_in}"
+        f"{bring_in} You cannot bet or raise if no opponent could put in more."
     )
 
 

@@ -52,6 +52,7 @@ def antes(config: TableConfig) -> str:
         how = f"It is posted for you; if you switch Auto Post Ante off, {asked}."
     else:
         how = f"If Auto Post Ante is off, as it is when you sit down, {asked}."
+    how += " Switching it on while you are asked posts."
     declined = "If you decline or do not answer" if rules.ante_clock_ms else "If you decline"
     return (
         f"{ante} {how} {declined}, you get no cards and sit out; you owe nothing when you come back. If fewer "
@@ -63,8 +64,8 @@ def deal(config: TableConfig) -> str:
     origin = {
         DealOrigin.FIXED: "The dealer belongs to the house and never moves. Cards go round clockwise from the player "
         "closest to the dealer's left, the lowest seat.",
-        DealOrigin.BUTTON: "A dealer button moves on to the next player on the left after every hand. Cards go round "
-        "clockwise from the player at the button's left.",
+        DealOrigin.BUTTON: "A dealer button, first at the highest seat that posts, moves on to the next player on the "
+        "left after every hand that had cards. Cards go round clockwise from the player at the button's left.",
     }
     burns = "No cards are burned."
     if config.ruleset.burns:

@@ -27,11 +27,13 @@ def showdown(config: TableConfig) -> str:
         losing = f"Any other losing hand stays hidden; if you switch Muck Losing Hands off, {asked}."
     else:
         losing = f"With any other losing hand {asked}, unless you switch Muck Losing Hands on."
+    losing += " Switching it on while you are asked hides."
     return (
         "The last player to bet or raise on the river shows first; if nobody did, the one who acted first or would "
-        "have. Then it goes clockwise; who is in a side pot comes before those who are not. The best five-card hand "
-        f"wins, whatever anybody says. The first to show and every winner are shown. {losing} If nobody calls you, you "
-        f"win and are asked too.{silent}"
+        "have. Then it goes clockwise; who shares a side pot comes before those who do not. The best five-card hand "
+        "wins, whatever anybody says. The first to show and every winner of a called pot are shown. A pot that only "
+        f"one player can win is not called, and changes nothing in the order. {losing} If nobody calls you, you win "
+        f"and are asked too.{silent}"
     )
 
 

@@ -32,6 +32,8 @@ class Place(msgspec.Struct):
     out: bool = False
     away: bool = False
     leaving: bool = False
+    auto_post: bool = False
+    muck_losing: bool = False
 
 
 class Account:
@@ -41,7 +43,8 @@ class Account:
         self.config: TableConfig | None = None
         self.places: dict[int, Place] = {}
         self.seats: list[int] = [0] * 9
-        self.button = 0
+        self.button = 0  # of the last hand that was started
+        self.dealt_button = 0  # of the last one that had cards
         self.last_hand = 0  # last hand that ended or was voided
         self.before: dict[int, int] = {}  # stacks of that hand's players before it, by sitting
 
@@ -81,7 +84,9 @@ def _opened(account: Account, event: ev.TableOpened) -> Code | None:
 def _reserved(account: Account, event: ev.BuyInRequested) -> Code | None:
     if not 1 <= event.seat <= 8 or account.seats[event.seat] or event.sitting_no in account.places:
         return Code.NOT_DECIDED
-    account.places[event.sitting_no] = Place(event.sitting_no, event.seat, event.account, event.amount)
+    place = Place(event.sitting_no, event.seat, event.account, event.amount)
+    place.auto_post, place.muck_losing = event.auto_post, event.muck_losing
+    account.places[event.sitting_no] = place
     account.seats[event.seat] = event.sitting_no
     return None
 
@@ -164,6 +169,14 @@ def _sat_in(account: Account, event: ev.SatIn) -> Code | None:
     return None
 
 
+def _preferences(account: Account, event: ev.PreferencesSet) -> Code | None:
+    place = account.places.get(event.sitting_no)
+    if place is None:
+        return Code.NOT_DECIDED
+    place.auto_post, place.muck_losing = event.auto_post, event.muck_losing
+    return None
+
+
 def _resolved(account: Account, event: ev.TableHandResolved) -> Code | None:
     """Two operators decided the last hand: a void gives everybody what he had before it (architecture 5, Dispute)."""
     decided = {entry.sitting_no: entry.stack for entry in event.stacks}
@@ -185,6 +198,7 @@ _STEPS: dict[type, Callable[[Account, Any], Code | None]] = {
     ev.CashOutRequested: _cash_out,
     ev.SatOut: _sat_out,
     ev.SatIn: _sat_in,
+    ev.PreferencesSet: _preferences,
     ev.LeaveRequested: _flag("leaving", True),
     ev.TableHandResolved: _resolved,
 }

@@ -44,6 +44,7 @@ def show_prompted(sheet: Sheet, event: ev.ShowPrompted) -> None:
     kind = ev.PromptKind.UNCALLED_WINNER if uncontested else ev.PromptKind.LOSER
     sheet.check(event.kind is kind and event.seat not in sheet.must_show, Code.WRONG_SHOW)
     sheet.prompted.add(event.seat)
+    sheet.asked_until = event.deadline_ms
 
 
 def hand_shown(sheet: Sheet, event: ev.HandShown) -> None:
@@ -60,6 +61,7 @@ def hand_mucked(sheet: Sheet, event: ev.HandMucked) -> None:
     sheet.check(event.seat not in sheet.must_show, Code.WRONG_SHOW)
     sheet.told[event.seat] = MUCKED
     sheet.prompted.discard(event.seat)
+    sheet.answering = 0 if sheet.answering == event.seat else sheet.answering
 
 
 def _may_tell(sheet: Sheet, seat: int) -> None:

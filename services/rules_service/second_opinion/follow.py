@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rules_service.findings import Code
-from rules_service.second_opinion import ending, refunds, starting, turns
+from rules_service.second_opinion import ending, refunds, starting, turns, wishes
 from rules_service.second_opinion.sheet import Diverged, Due, Sheet
 from stud_core import events as ev
 
@@ -27,6 +27,7 @@ def follow(sheet: Sheet, version: int, at_ms: int, events: Sequence[Any]) -> boo
                 step(sheet, event)
             else:
                 _other(sheet, event)
+        wishes.kept(sheet)
     except Diverged as why:
         sheet.find(why.code)
         return False
@@ -65,4 +66,5 @@ _STEPS: dict[type, Callable[[Sheet, Any], None]] = {
     ev.PotAwarded: ending.pot_awarded,
     ev.HandEnded: ending.hand_ended,
     ev.HandVoided: refunds.hand_voided,
+    ev.PreferencesSet: wishes.preferences_set,
 }

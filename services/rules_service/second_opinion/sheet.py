@@ -13,7 +13,7 @@ from rules_service.second_opinion.betting import Choice, Round
 from rules_service.second_opinion.dealing import Dealt, Deck, Plan, Stub
 from rules_service.second_opinion.pots import Payment
 from stud_core.deck_events import DeckCardsDealt
-from stud_core.events import DealtIn, Delta, SeatStack
+from stud_core.events import DealtIn, Delta, Engine, SeatStack
 from stud_core.ruleset import Ruleset, TableConfig
 
 
@@ -72,7 +72,10 @@ class Sheet:
     def reset(self) -> None:
         """Begin again: no ante, no card; the deck serves the next attempt."""
         self.due = Due.ANTES_OPENED
+        self.engine = Engine.FIRST
         self.asked: set[int] = set()
+        self.asked_until = 0  # deadline of the questions that are open, antes or shows; 0 = none
+        self.answering = 0  # seat whose question is answered by a preference, until the answer has come
         self.prompt_id = 0
         self.deadline = 0
         self.stacks = [0] * 9

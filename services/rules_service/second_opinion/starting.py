@@ -23,7 +23,9 @@ def antes_opened(sheet: Sheet, event: ev.AntesOpened) -> None:
     clock = sheet.ruleset.ante_clock_ms if event.prompted else 0
     right = (event.prompt_id, event.deadline_ms) == (sheet.version, sheet.at_ms + clock if clock else 0)
     sheet.check(right, Code.WRONG_OPTIONS)
+    sheet.engine = event.engine or ev.Engine.FIRST
     sheet.asked = set(seats)
+    sheet.asked_until = event.deadline_ms
     sheet.prompt_id = event.prompt_id
     sheet.due = Due.ANTES
 
@@ -34,6 +36,7 @@ def ante_posted(sheet: Sheet, event: ev.AntePosted) -> None:
     amount = min(sheet.config.ante, sheet.stacks[seat])
     sheet.need(event.amount == amount, Code.WRONG_ANTE)
     sheet.asked.discard(seat)
+    sheet.answering = 0 if sheet.answering == seat else sheet.answering
     sheet.paid[seat] = amount
     sheet.stacks[seat] -= amount
     sheet.need(event.stack == sheet.stacks[seat], Code.WRONG_STACK)
@@ -64,10 +67,14 @@ def hand_started(sheet: Sheet, event: ev.HandStarted) -> None:
 
 
 def _deal_order(sheet: Sheet, posted: list[int]) -> tuple[int, tuple[int, ...]]:
-    """From the lowest seat (P11), or from the left of a button that has moved on by one player (W26)."""
+    """From the lowest seat (P11), or from the left of a button that has moved on by one player (W26).
+
+    It has moved from where it was in the last hand; of those that had a card, since that is asked (B.21).
+    """
     if sheet.ruleset.deal_origin is DealOrigin.FIXED:
         return 0, tuple(posted)
-    last = sheet.account.button or posted[-1] - 1
+    known = sheet.account.button if sheet.engine is ev.Engine.FIRST else sheet.account.dealt_button
+    last = known or posted[-1] - 1
     round_the_table = [seat % 8 + 1 for seat in range(last, last + 8)]
     button = next(seat for seat in round_the_table if seat in posted)
     left_of_it = [seat % 8 + 1 for seat in range(button, button + 8)]
@@ -105,6 +112,7 @@ def cards_dealt(sheet: Sheet, event: ev.CardsDealt) -> None:
     for seat, pos in taken.down:
         sheet.down[seat].append(card[pos])
     sheet.community = common
+    sheet.account.dealt_button = sheet.account.button
     answer = sheet.deals.get(event.deal_no)
     sheet.need(answer is not None, Code.EARLY_DEAL)
     if answer is not None:

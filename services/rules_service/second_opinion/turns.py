@@ -76,6 +76,8 @@ def clock_restarted(sheet: Sheet, event: ev.ClockRestarted) -> None:
         right = event.deadline_ms == sheet.at_ms + sheet.ruleset.action_clock_ms
         sheet.check(right, Code.WRONG_OPTIONS)
         sheet.deadline = event.deadline_ms
+    else:
+        sheet.asked_until = event.deadline_ms
 
 
 def action_taken(sheet: Sheet, event: ev.ActionTaken) -> None:

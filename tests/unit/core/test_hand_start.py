@@ -72,7 +72,7 @@ def test_one_commit_when_nobody_is_asked():
     phases = [evolve(before, events[:n], house.state.version).running.phase for n in range(1, 6)]
     assert phases == [Phase.ANTES] * 3 + [Phase.DEALING] * 2
     version = house.state.version
-    assert events[0] == ev.AntesOpened(1, version, 0, (), (1, 2))
+    assert events[0] == ev.AntesOpened(1, version, 0, (), (1, 2), ev.ENGINE)
     assert events[3] == ev.HandStarted(1, 1, "test", 0, (ev.DealtIn(1, 1, "a1", 9_950), ev.DealtIn(2, 2, "a2", 9_950)))
     assert events[4] == ev.DealRequested(1, 1, 3, ev.DealMode.NORMAL, False, (1, 2))
     assert house.hand.pots == ((100, (1, 2)),)
@@ -88,7 +88,7 @@ def asked_house() -> House:
     house.ready_deck()
     events = house.send(cmd.StartHand())
     assert kinds(events) == ["AntesOpened", "AntePosted"]
-    assert events[0] == ev.AntesOpened(1, house.state.version, house.now_ms + 10_000, (1, 2), (3,))
+    assert events[0] == ev.AntesOpened(1, house.state.version, house.now_ms + 10_000, (1, 2), (3,), ev.ENGINE)
     assert next_deadline(house.state) == house.now_ms + 10_000
     return house
 
@@ -268,8 +268,7 @@ def test_the_button_moves_to_the_next_player_dealt_in(first: int, second: int, t
     house = House(BUTTON, [first, second, third])
     orders = []
     for _ in range(4):
-        house.ready_deck()
-        house.send(cmd.StartHand())
+        house.start()
         orders.append((house.hand.button, house.hand.order))
         house.send(cmd.VoidHand(house.hand.hand_no, "test", "op"))
     assert orders == [

@@ -8,13 +8,14 @@ from itertools import pairwise, permutations
 
 import pytest
 
+from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.cards import parse_cards
 from stud_core.house_rules import house_rules
-from stud_core.presets import PLAYNOW, table_config
+from stud_core.presets import PLAYNOW, WILLIAM_HILL, table_config
 from stud_core.ranks import rank_best
 from stud_core.ruleset import Ruleset, ShortAllIn
-from tests.support.table_driver import TableDriver, deal, knobs
+from tests.support.table_driver import TableDriver, account, deal, knobs, only
 from tests.vectors.positions import LEADER, both, fifth_street, fourth_street
 
 
@@ -163,3 +164,94 @@ def test_who_does_not_say_in_time_whether_he_shows_stays_hidden(
     assert not [event for event in events if isinstance(event, ev.HandShown)]
     assert not table.running
     assert not any(table.state.at(seat).sitting_out for seat in asked), "nobody sits out for that"
+
+
+# --- who shows ----------------------------------------------------------------
+
+
+def one_claimant(rules: Ruleset, down: dict[int, str]) -> TableDriver:
+    """S1 leads and is all-in on fifth street; S2 and S3 bet on sixth, S3 folds on the river: that pot is S2's alone."""
+    table = fifth_street(rules, behind={1: 1_000}, down=down)
+    table.play("1 bet 1000", "2 call", "3 call")
+    table.play("2 bet 1000", "3 call", "2 bet 1000", "3 fold")
+    return table
+
+
+@pytest.mark.rules("P37", "P38", "P41")
+@both
+def test_a_pot_that_one_player_alone_can_win_is_not_called(rules: Ruleset):
+    """He bet last and shows first; of the two pots only the one that both can win makes its winner show."""
+    words = told(rules, "Showdown")
+    assert "The first to show and every winner of a called pot are shown." in words
+    assert "A pot that only one player can win is not called, and changes nothing in the order." in words
+    table = one_claimant(rules, {1: "As Ad 2h", 2: "5d 4c 3c", 3: "9d Th Js"})
+    assert set(table.won()) == {1, 2}
+    assert table.showdown() == [("shown", 2), ("shown", 1)]
+
+
+@both
+def test_a_pot_of_one_claimant_does_not_bring_him_forward(rules: Ruleset):
+    """Nobody can bet the river: who would have acted first shows first, the claimant hides what lost the main pot."""
+    table = fifth_street(rules, behind={1: 1_000}, down={1: "As Ad 2h", 2: "5d 4c 3c", 3: "9d Th Js"})
+    table.play("1 bet 1000", "2 raise 2000", "3 call", "2 check", "3 fold")
+    assert set(table.won()) == {1, 2}
+    assert table.showdown() == [("shown", 1), ("mucked", 2)]
+
+
+@pytest.mark.rules("P37")
+@both
+def test_who_shares_a_side_pot_shows_before_who_does_not(rules: Ruleset):
+    assert "who shares a side pot comes before those who do not" in told(rules, "Showdown")
+    table = fifth_street(rules, behind={1: 1_000}, down={1: "As Ad 2h", 2: "5d 4c 3c", 3: "9d Th Js"})
+    table.play("1 bet 1000", "2 call", "3 call", "2 bet 1000", "3 call", "2 check", "3 check")
+    assert [seat for _, seat in table.showdown()] == [2, 3, 1]
+
+
+# --- what may be done ----------------------------------------------------------
+
+
+@both
+def test_nobody_raises_what_no_opponent_can_answer(rules: Ruleset):
+    assert "You cannot bet or raise if no opponent could put in more." in told(rules, "The cap")
+    for behind, raises in ((1_000, False), (1_001, True)):
+        table = fifth_street(rules, 2, behind={1: behind})
+        table.play("1 bet 1000")
+        assert any(option.verb is ev.Verb.RAISE for option in table.hand.options) is raises
+
+
+@pytest.mark.rules("W29")
+@both
+def test_folding_is_allowed_where_checking_is_free(rules: Ruleset):
+    assert "If nobody has bet you check, bet or fold; facing a bet you call, raise or fold." in told(
+        rules, "The betting"
+    )
+    table = fifth_street(rules)
+    assert table.legal(1) == {"check", "bet 1000", "fold"}
+    table.play("1 fold")
+    assert table.legal(2) == {"check", "bet 1000", "fold"}
+
+
+@pytest.mark.rules("W26")
+@pytest.mark.parametrize("posting", [(1, 4), (1, 4, 8), (4, 8)])
+def test_the_first_button_is_the_highest_seat_that_posts(posting: tuple[int, ...]):
+    words = told(WILLIAM_HILL, "The deal")
+    assert "A dealer button, first at the highest seat that posts, moves on to the next player" in words
+    assert "after every hand that had cards" in words
+    assert "button" not in told(PLAYNOW, "The deal")
+    table = TableDriver(WILLIAM_HILL, {1: 10_000, 4: 10_000, 8: 10_000})
+    for seat in {1, 4, 8} - set(posting):
+        table.send(cmd.SitOut(account(seat)))
+    table.start()
+    assert only(table.events(), ev.HandStarted).button == posting[-1]
+
+
+@both
+def test_switching_a_preference_on_answers_as_the_page_says(rules: Ruleset):
+    assert "Switching it on while you are asked posts." in told(rules, "Antes")
+    assert "Switching it on while you are asked hides." in told(rules, "Showdown")
+    table = deal(rules, 2, prompted=[2])
+    posted = table.send(cmd.SetPreferences(account(2), auto_post=True))
+    assert only(posted, ev.AntePosted).seat == 2
+    table = beaten(rules)
+    hidden = table.send(cmd.SetPreferences(account(2), muck_losing=True))
+    assert only(hidden, ev.HandMucked).seat == 2

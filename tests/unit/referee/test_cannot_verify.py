@@ -112,6 +112,18 @@ async def test_an_unknown_format(court: Court):
     await waits(court, Obstacle.UNKNOWN_EVENT)
 
 
+async def test_an_unknown_engine(court: Court):
+    """A newer build begins hands by rules that this one does not have."""
+    rig = court.rig
+    event = commit_pb2.Event()
+    event.antes_opened.hand_no, event.antes_opened.engine = 1, 9  # type: ignore[assignment]
+    body = commit_pb2.Commit(events=[event], at_ms=rig.now_ms, write_version=1).SerializeToString()
+    append = Append(rig.table_stream, rig.head.version, rig.head.hash, rig.rng.randbytes(16), body)
+    rig.head = await court.log.append(append)
+    await court.rig.play_hand(mischief=0)
+    await waits(court, Obstacle.UNKNOWN_EVENT)
+
+
 async def test_an_unknown_event_that_may_be_skipped_is_no_obstacle(court: Court):
     rig = court.rig
     event = commit_pb2.Event(ignorable=True)

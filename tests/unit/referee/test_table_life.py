@@ -53,13 +53,16 @@ async def test_a_whole_life_is_verified(court: Court):
     await send(cmd.RecordCashOut(3, rig.state.sittings[3].claim or 0))
     await send(cmd.PauseTable("SETTLEMENT_BLOCKED", ""))
     await send(cmd.RecordSettlement())
+    await send(cmd.SetPreferences("a2", auto_post=False), actor="a2")
     await rig.start()
     hand = rig.state.hand
     assert hand is not None
     await send(cmd.VoidHand(hand.hand_no, "wrong button", "op"), actor="op")  # its antes are not all in
+    await send(cmd.SetPreferences("a2", auto_post=True), actor="a2")
     await court.hand()
     await send(cmd.DrainTable("op"), actor="op")
     await send(cmd.ResumeTable("op"), actor="op")
+    await send(cmd.SetPreferences("a2", auto_post=False), actor="a2")
     await rig.start()
     if rig.state.hand is not None and rig.state.hand.prompts:
         await rig.time_out()
@@ -168,6 +171,7 @@ async def impossible(court: Court, *events: Any) -> set[str]:
         ev.CashOutRequested("XTS", 9, "a9", 100, 0),
         ev.CashOutRequested("XTS", 1, "a1", None, 0),
         ev.SatOut(9, 1, ev.OutReason.REQUESTED),
+        ev.PreferencesSet(9, 1, True, True),
         ev.TableOpened(config_of(PLAYNOW)),
         ev.PlayerLeft(9, 0),
         ev.TableClosed(),

@@ -78,6 +78,36 @@ RESOLUTION_CHOICE_VOID: ResolutionChoice.ValueType  # 3
 """Nobody's: the hand is void."""
 Global___ResolutionChoice: _TypeAlias = ResolutionChoice  # noqa: Y015
 
+class _Engine:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _EngineEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Engine.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    ENGINE_UNSPECIFIED: _Engine.ValueType  # 0
+    """Not said: ENGINE_FIRST, which was never written."""
+    ENGINE_FIRST: _Engine.ValueType  # 1
+    """The button moves after every hand that was started. Preferences are for later questions only."""
+    ENGINE_SECOND: _Engine.ValueType  # 2
+    """A hand that is voided before it has a card leaves the button where it was. Switching Auto Post Ante or Muck Losing
+    Hands on answers the question that is open to the player at that moment.
+    """
+
+class Engine(_Engine, metaclass=_EngineEnumTypeWrapper):
+    """What the rules engine decides otherwise than before. A hand keeps the engine that its antes were opened by. A build does
+    not read a log with an engine that it does not know.
+    """
+
+ENGINE_UNSPECIFIED: Engine.ValueType  # 0
+"""Not said: ENGINE_FIRST, which was never written."""
+ENGINE_FIRST: Engine.ValueType  # 1
+"""The button moves after every hand that was started. Preferences are for later questions only."""
+ENGINE_SECOND: Engine.ValueType  # 2
+"""A hand that is voided before it has a card leaves the button where it was. Switching Auto Post Ante or Muck Losing
+Hands on answers the question that is open to the player at that moment.
+"""
+Global___Engine: _TypeAlias = Engine  # noqa: Y015
+
 @_typing.final
 class DealtIn(_message.Message):
     """One player of a hand, in deal order."""
@@ -827,12 +857,15 @@ class AntesOpened(_message.Message):
     DEADLINE_MS_FIELD_NUMBER: _builtins.int
     PROMPTED_FIELD_NUMBER: _builtins.int
     POSTING_FIELD_NUMBER: _builtins.int
+    ENGINE_FIELD_NUMBER: _builtins.int
     hand_no: _builtins.int
     """Hand."""
     prompt_id: _builtins.int
     """Prompt to answer."""
     deadline_ms: _builtins.int
     """Milliseconds since the epoch; 0 = none."""
+    engine: Global___Engine.ValueType
+    """How the hand is decided and judged to its end, whoever takes it over meanwhile; absent = ENGINE_FIRST."""
     @_builtins.property
     def prompted(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Seats that must answer."""
@@ -849,10 +882,11 @@ class AntesOpened(_message.Message):
         deadline_ms: _builtins.int = ...,
         prompted: _abc.Iterable[_builtins.int] | None = ...,
         posting: _abc.Iterable[_builtins.int] | None = ...,
+        engine: Global___Engine.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["deadline_ms", b"deadline_ms", "hand_no", b"hand_no", "posting", b"posting", "prompt_id", b"prompt_id", "prompted", b"prompted"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deadline_ms", b"deadline_ms", "engine", b"engine", "hand_no", b"hand_no", "posting", b"posting", "prompt_id", b"prompt_id", "prompted", b"prompted"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

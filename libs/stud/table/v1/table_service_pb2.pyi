@@ -1405,9 +1405,9 @@ class SetPreferencesRequest(_message.Message):
     table: _builtins.str
     """Table id."""
     auto_post: _builtins.bool
-    """Whether antes are posted automatically; absent = as it is."""
+    """Whether antes are posted automatically; absent = as it is. Switched on while the ante is asked for, it posts it."""
     muck_losing: _builtins.bool
-    """Whether losing hands are mucked automatically; absent = as it is."""
+    """Whether losing hands are mucked automatically; absent = as it is. Switched on while the loser is asked, it mucks."""
     request_id: _builtins.str
     """Caller's id, 1 to 64 characters."""
     def __init__(
