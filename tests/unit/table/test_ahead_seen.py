@@ -122,7 +122,11 @@ async def test_no_answer_that_a_client_can_draw_is_ever_refused(tmp_path):
                     asked += 1
                 elif last.mine.pre_options and not last.mine.HasField("pre_action"):
                     option = game.rng.choice(list(last.mine.pre_options))
-                    told = {"hand_no": last.view.hand_no, "street": last.view.street, "price": last.mine.price}
+                    told: dict[str, Any] = {
+                        "hand_no": last.view.hand_no,
+                        "street": last.view.street,
+                        "price": last.mine.price,
+                    }
                     ahead = pb.SetPreActionRequest(verb=option.verb, size=option.size, **told)
                     await game.send(name, ahead)
                     chosen += 1
