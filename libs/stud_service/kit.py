@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import secrets
-import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ import structlog
 
 from stud_eventlog.log import EventLog
 from stud_eventlog.types import COMMIT_ID_BYTES
+from stud_service.clock import Clock
 from stud_service.settings import ServiceSettings
 
 logger = structlog.get_logger(__name__)
@@ -22,11 +22,7 @@ logger = structlog.get_logger(__name__)
 
 CANCEL_ATTEMPTS = 3
 CANCEL_WAIT_S = 1.0
-
-
-def now_ms() -> int:
-    """Returns milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000
+WATCH_CLOCK_S = 1.0
 
 
 def new_commit_id() -> bytes:
@@ -81,8 +77,11 @@ class Kit:
 
     settings: ServiceSettings
     log: EventLog
-    clock: Callable[[], int] = now_ms
-    """Milliseconds since the epoch."""
+    clock: Callable[[], int] = field(default_factory=Clock)
+    """Milliseconds since the epoch; the only time there is."""
+
+    on_clock_set: list[Callable[[int], None]] = field(default_factory=list)
+    """Told, before anything else is decided, by how many milliseconds the clock was set."""
 
     new_id: Callable[[], bytes] = new_commit_id
     """16 random bytes: the id of a commit."""
@@ -103,3 +102,13 @@ class Kit:
         lost a part of itself must not look alive. Returning or being cancelled is no crash.
         """
         return self.tasks.spawn(coro, name)
+
+    async def watch_clock(self) -> None:
+        """Looks every second whether the wall clock was set. Never returns."""
+        while isinstance(self.clock, Clock):
+            await asyncio.sleep(WATCH_CLOCK_S)
+            by_ms = self.clock.follow()
+            if by_ms:
+                for tell in self.on_clock_set:
+                    tell(by_ms)
+                logger.warning("clock_set", by_ms=by_ms, times=self.clock.steps)

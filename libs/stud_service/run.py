@@ -175,6 +175,7 @@ class Process:
         self._log = log
         kit = Kit(self.name, self.settings, log)
         app = await self._make_app(factory, kit)
+        kit.spawn(kit.watch_clock(), "watch clock")
         app.register(server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         names = [SERVICE_NAMES.get(self.name, self.name), health.SERVICE_NAME, reflection.SERVICE_NAME]

@@ -38,6 +38,7 @@ class TableApp:
         self.streams = Streams(self.registry)
         self._next_on_log_behind = kit.log.on_log_behind
         kit.log.on_log_behind = self._log_behind
+        kit.on_clock_set.append(self.registry.clock_set)
 
     async def start(self) -> None:
         """Load every table, then listen."""

@@ -185,6 +185,11 @@ class Registry:
             if actor.stream == stream:
                 actor.halt(behind())
 
+    def clock_set(self, by_ms: int) -> None:
+        """The clock was set: every table's clocks start afresh before it decides anything else."""
+        for actor in self._tables.values():
+            actor.clock_set(by_ms)
+
     async def stop(self) -> None:
         """Stop every table."""
         await asyncio.gather(*(actor.stop() for actor in self._tables.values()))
