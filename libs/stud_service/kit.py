@@ -13,6 +13,7 @@ from typing import Any
 import structlog
 
 from stud_eventlog.log import EventLog
+from stud_eventlog.trouble import Trouble
 from stud_eventlog.types import COMMIT_ID_BYTES
 from stud_service.clock import Clock
 from stud_service.settings import ServiceSettings
@@ -86,6 +87,12 @@ class Kit:
     new_id: Callable[[], bytes] = new_commit_id
     """16 random bytes: the id of a commit."""
 
+    trouble: Trouble | None = None
+    """Why the log cannot be written, may lose what is written, or is nearly full; None = all is well."""
+
+    on_trouble: list[Callable[[], None]] = field(default_factory=list)
+    """Told when it has come or gone."""
+
     tasks: Tasks = field(default_factory=Tasks)
 
     @property
@@ -96,6 +103,17 @@ class Kit:
     def build(self) -> str:
         """Name of this build; every commit carries it."""
         return self.settings.build
+
+    @property
+    def log_refuses(self) -> bool:
+        """Whether nothing can be written now."""
+        return self.trouble is not None and self.trouble.refuses
+
+    def set_trouble(self, trouble: Trouble | None) -> None:
+        """Notes how it stands with the log, and tells."""
+        self.trouble = trouble
+        for tell in self.on_trouble:
+            tell()
 
     def spawn(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
         """Starts a task that belongs to the service. If it crashes, that is logged and the service stops: one that

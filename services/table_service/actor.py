@@ -190,7 +190,9 @@ class TableActor:
             mail.fail(broken())
         except (LogUnavailable, NotInitialised):
             self._rest()
-            mail.fail(Refused("LOG_UNAVAILABLE", "the log cannot be written: try again with the same request_id"))
+            what = f" ({self._halted_for})" if self._halted_for else ""
+            text = f"the log cannot be written{what}: try again with the same request_id"
+            mail.fail(Refused("LOG_UNAVAILABLE", text))
         except NotConserved as fault:
             log.exception("not_conserved", table=self.table_id, version=self.head.version, problem=str(fault))
             mail.fail(Refused("INTERNAL", "the table was paused to protect its chips"))
@@ -224,6 +226,14 @@ class TableActor:
             self.ahead.forget()
             self._present = None
             self._refresh()
+
+    def trouble_changed(self) -> None:
+        """The log cannot be written, or can again: everybody is shown, and nobody's clock runs meanwhile."""
+        if self.kit.log_refuses:
+            self._lost_time = self._lost_time or OUTAGE
+        self._present = None
+        self._refresh()
+        self._plan()
 
     def clock_set(self, by_ms: int) -> None:
         """The clock was set: whatever runs is given a fresh clock before anything else is decided, and what we remember
@@ -383,7 +393,19 @@ class TableActor:
     def _view(self) -> pb.TableView:
         if self._config is None:
             self._config = views.config_message(self.table)
-        return views.table_view(self.table, self._config, self.halted.reason if self.halted else "")
+        return views.table_view(self.table, self._config, self._halted_for, self._held_for)
+
+    @property
+    def _halted_for(self) -> str:
+        """Why nothing can be written, empty when it can."""
+        if self.halted is not None:
+            return self.halted.reason
+        return self.kit.trouble.code if self.kit.trouble is not None and self.kit.trouble.refuses else ""
+
+    @property
+    def _held_for(self) -> str:
+        """Why no hand is started although the log can be written, empty when one may be."""
+        return self.kit.trouble.code if self.kit.trouble is not None else ""
 
     def choice_changed(self, account: str) -> None:
         """Show all of a player's streams what he has chosen ahead."""
@@ -415,8 +437,7 @@ class TableActor:
     def summary(self) -> pb.TableSummary:
         """Return the table's line in the lobby."""
         line = views.summary(self.table)
-        if self.halted is not None:
-            line.paused = self.halted.reason
+        line.paused = self._halted_for or line.paused or self._held_for
         return line
 
     # ---------------------------------------------------------------- clocks
@@ -426,7 +447,7 @@ class TableActor:
         wake = due_at(self.table, self._ended_at_ms, self._asked_at_ms)
         if self._lost_time and hand_deadline(self.table) is not None:
             wake = 0
-        if wake is None or self.halted or self.stopping:
+        if wake is None or self.halted or self.stopping or self.kit.log_refuses:
             self._timer.cancel()
         else:
             self._timer.set(max(wake, self._rests_until_ms))

@@ -24,6 +24,7 @@ from stud_service.clock import Clock
 from stud_service.identity import Caller, set_caller
 from stud_service.keyring import ensure_dev_keys
 from stud_service.kit import Kit
+from stud_service.log_watch import LogWatch
 from stud_service.settings import ServiceSettings
 from table_service.actor import TableActor
 from table_service.app import TableApp
@@ -117,6 +118,8 @@ class MemorySystem:
         self.factories: dict[str, Callable[[Kit], Any]] = dict(APPS)
         self.clock: Callable[[], Callable[[], int]] = lambda: virtual_ms
         """Makes the clock of a service."""
+        self.watching = False
+        """Whether services watch the log, as they do when they run alone: then there is always something to do."""
         ensure_dev_keys(self.keys_dir)
 
     async def __aenter__(self) -> Self:
@@ -141,6 +144,8 @@ class MemorySystem:
         await app.start()
         if isinstance(kit.clock, Clock):
             kit.spawn(kit.watch_clock(), "watch clock")
+        if self.watching:
+            kit.spawn(LogWatch(kit, lambda: None).run(), "watch log")
         return app
 
     async def stop(self, name: str) -> None:

@@ -378,7 +378,9 @@ async def test_hands_follow_each_other_after_the_pause_and_not_before(tmp_path):
 
 @simulated
 async def test_no_hand_starts_while_memory_is_short(tmp_path):
-    async with MemorySystem(tmp_path) as system:
+    system = MemorySystem(tmp_path)
+    system.watching = True
+    async with system:
         system.store.used_ratio = 0.9
         await asyncio.sleep(1.5)
         game = Game(system)
