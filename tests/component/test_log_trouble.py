@@ -11,9 +11,8 @@ from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.trouble import Trouble
 from stud_service.embedded import EmbeddedServer
 from stud_service.healthcheck import check
-from tests.component.test_eventlog_faults import command
 from tests.component.test_kit_run import Running, get_table, initialise, start
-from tests.support.valkey import fresh_server, session_server
+from tests.support.valkey import command, fresh_server, session_server
 
 __all__ = ["fresh_server", "session_server", "start"]
 
@@ -78,8 +77,8 @@ def test_memory_that_is_nearly_used_up_is_told_and_is_no_reason_to_go_elsewhere(
     async def run() -> Trouble | None:
         url = fresh_server.url
         log = await RedisEventLog.connect(url)
-        used = (await command(url, "INFO", "memory"))["used_memory"]
-        await send(url, [("CONFIG", "SET", "maxmemory", str(int(used * 1.1)))])
+        info: Any = await command(url, "INFO", "memory")
+        await send(url, [("CONFIG", "SET", "maxmemory", str(int(info["used_memory"] * 1.1)))])
         found = await log.trouble("table")
         await log.close()
         return found

@@ -13,7 +13,6 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud.wallet.v1 import wallet_service_pb2 as wallet
 from stud_core import events as ev
 from stud_core.presets import WILLIAM_HILL
-from stud_core.state import Phase
 from stud_service.refusals import Refused
 from stud_wire.commits import decode_commit
 from tests.support.playing_memory import STAY, Game
@@ -132,7 +131,10 @@ def test_between_hands_none_starts_and_none_is_tried(tmp_path, code):
     run()
 
 
-HELD = {"LOG_MEMORY": {"used_ratio": 0.86}, "LOG_VOLATILE": {"problems": ["appendonly is no, must be yes"]}}
+HELD: dict[str, dict[str, Any]] = {
+    "LOG_MEMORY": {"used_ratio": 0.86},
+    "LOG_VOLATILE": {"problems": ["appendonly is no, must be yes"]},
+}
 
 
 @pytest.mark.parametrize("code", HELD)
@@ -145,12 +147,7 @@ def test_where_it_may_not_keep_more_the_hand_is_finished_and_none_begun(tmp_path
                 setattr(game.system.store, name, value)
             await asyncio.sleep(NOTICED_S)
             assert await shown(game) == {(code, "")}
-            while game.table.hand is not None:
-                await game.act(STAY)
-                await game.until(lambda t: t.hand is None or t.hand.turn_seat or t.hand.phase is Phase.SHOW_PROMPTS)
-                while game.table.hand is not None and game.table.hand.prompts:
-                    await game.step()
-            await game.until(lambda table: table.verified_hand == 1)
+            await game.play(1, STAY)
             await asyncio.sleep(60)
             assert await shown(game) == {(code, "PAUSED")}
             assert game.table.ended_hand == game.table.hand_no == 1
@@ -200,8 +197,9 @@ async def test_the_wallet_refuses_at_once_and_keeps_its_memory(tmp_path):
         app = game.system.service("wallet")
         book, servicer = app.books["EUR"], WalletServicer(app._kit.log, app.books, app)
         state = book.state
+        deposit = wallet.DepositRequest(currency="EUR", account="ada", amount=5)
         for number in range(3):
-            deposit = wallet.DepositRequest(currency="EUR", account="ada", amount=5, request_id=f"d-{number}")
+            deposit.request_id = f"d-{number}"
             with pytest.raises(Refused) as refused:
                 await game.system.calls(servicer, "Deposit", deposit, "carl", ("cashier",))
             assert refused.value.reason == "LOG_UNAVAILABLE"
