@@ -31,6 +31,12 @@ def server_problems(settings: Mapping[str, str], version: str) -> list[str]:
     problems = []
     if parse_version(version) < MIN_VERSION:
         problems.append(f"version is {version or 'unknown'}, must be at least {MIN_VERSION[0]}.{MIN_VERSION[1]}")
+    return problems + setting_problems(settings)
+
+
+def setting_problems(settings: Mapping[str, str]) -> list[str]:
+    """The same for the settings alone: they may change while the server runs."""
+    problems = []
     for name, (wanted, why) in _SETTINGS.items():
         found = settings.get(name)
         if found != wanted:

@@ -15,6 +15,7 @@ A key begins with a hash tag in braces, so that everything one script touches li
     {ledger:EUR}:transfers         log of a currency's ledger
     {ledger:EUR}:to:s07            feed, wallet -> table, one per shard
     {ledger:EUR}:cursor:<service>:to:s07  how far a service has read `{ledger:EUR}:to:s07`
+    {s00}:cursor:<service>:probe   written by a service to see that it can write; says nothing
     stud:initialised               written once by an explicit initialisation; its absence means data loss
 
 A cursor always lives in the slot *of the feed* it belongs to, under the feed's own name: the wallet's place in
@@ -136,6 +137,11 @@ def cursor(service: str, feed: str) -> str:
     """
     tag = slot_tag(feed)
     return f"{tag}:cursor:{check_service(service)}:{feed[len(tag) + 1 :]}"
+
+
+def probe(service: str) -> str:
+    """Returns the key that a service writes to see whether it can: one of its cursors, of a feed that there is not."""
+    return cursor(service, _in_shard(0, "probe"))
 
 
 def slot_tag(key: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Literal, Protocol
 
+from stud_eventlog.trouble import Trouble
 from stud_eventlog.types import Append, DeadLetter, FeedEntry, Head, StoredCommit, VersionConflict
 
 StreamKind = Literal["table", "deck", "ledger", "verdicts"]
@@ -130,6 +131,11 @@ class EventLog(Protocol):
 
     async def memory_used_ratio(self) -> float:
         """Returns used / allowed memory of the server, 0 when it is not limited."""
+
+    async def trouble(self, service: str) -> Trouble | None:
+        """Returns why a log that answers cannot be written by this service, may lose what is written, or is nearly
+        full; None = all is well. Writes something harmless to find out. Raises LogUnavailable when it does not answer.
+        """
 
     async def initialise(self) -> bool:
         """Marks an empty log as initialised, once; False when it was already. An explicit act, never part of starting

@@ -22,6 +22,7 @@ from stud_eventlog.group_commit import MAX_IN_FLIGHT, Again
 from stud_eventlog.log import OnCursorAhead, OnLogBehind, StreamKind
 from stud_eventlog.positions import check_trimmable, is_log, is_relic, stored_position
 from stud_eventlog.reading import verified
+from stud_eventlog.trouble import MEMORY_LIMIT, Trouble, full, refused, volatile
 from stud_eventlog.types import (
     START,
     Append,
@@ -49,11 +50,15 @@ class _Data:
 
 
 class MemoryStore:
-    """What the server holds. `used_ratio` is what `memory_used_ratio` answers."""
+    """What the server holds. `used_ratio` is what `memory_used_ratio` answers, `refusal` (code, text) what every write
+    is refused with, `problems` are settings under which it may lose what it acknowledges.
+    """
 
     def __init__(self) -> None:
         self.data = _Data()
         self.used_ratio = 0.0
+        self.refusal: tuple[str, str] | None = None
+        self.problems: list[str] = []
         self.generation = 0
         self.running = True
         self._feed_clock = 0  # never goes back, as a server's clock does not when its data does
@@ -164,6 +169,8 @@ class _MemoryBackend:
     async def write(self, appends: Sequence[Append]) -> list[WriteAnswer]:
         if not self._store.running:
             return [Again("the store is stopped", doubtful=False)] * len(appends)
+        if self._store.refusal is not None:
+            return [Again(" ".join(self._store.refusal), doubtful=False, refused=True)] * len(appends)
         return [self._store.write(append) for append in appends]
 
     async def where(self, stream: str) -> Elsewhere:
@@ -298,6 +305,8 @@ class MemoryEventLog:
 
     async def store_cursors(self, service: str, cursors: Mapping[str, str]) -> None:
         stored = self.store.check().cursors
+        if self.store.refusal is not None:
+            raise LogUnavailable(f"the log refuses: {' '.join(self.store.refusal)}")
         for feed, at in cursors.items():
             key = keys.cursor(service, feed)
             old = self._cursor(service, feed)
@@ -373,6 +382,15 @@ class MemoryEventLog:
     async def memory_used_ratio(self) -> float:
         self.store.check()
         return self.store.used_ratio
+
+    async def trouble(self, service: str) -> Trouble | None:
+        self.store.check()
+        keys.probe(service)
+        if self.store.refusal is not None:
+            return refused(*self.store.refusal)
+        if self.store.problems:
+            return volatile(self.store.problems)
+        return full(self.store.used_ratio) if self.store.used_ratio >= MEMORY_LIMIT else None
 
     async def initialise(self) -> bool:
         data = self.store.check()

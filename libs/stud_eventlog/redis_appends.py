@@ -17,7 +17,7 @@ from stud_eventlog.writing import Elsewhere, WriteAnswer
 
 # Refusals that pass by themselves and say nothing about the append: it is repeated. Any other error reply is a "no"
 # for now.
-_PASSING = frozenset({"LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "NOSCRIPT"})
+PASSING = frozenset({"LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "NOSCRIPT"})
 
 
 class RedisBackend:
@@ -73,7 +73,7 @@ def append_answer(head: Head, reply: Any) -> WriteAnswer:
     if isinstance(reply, Lost):
         return Again(reply.why, doubtful=reply.sent)
     if isinstance(reply, Refusal):
-        passing = reply.code in _PASSING
+        passing = reply.code in PASSING
         return Again(f"{reply.code} {reply.text}", doubtful=False, refused=not passing)
     if isinstance(reply, int):
         return head

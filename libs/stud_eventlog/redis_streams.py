@@ -8,14 +8,16 @@ from stud_eventlog import keys
 from stud_eventlog.availability import Availability
 from stud_eventlog.entries import as_feed_entry, id_parts
 from stud_eventlog.group_commit import MAX_IN_FLIGHT, MAX_REPEATING
-from stud_eventlog.guards import MIN_VERSION, SETTING_NAMES, parse_version, server_problems
+from stud_eventlog.guards import MIN_VERSION, SETTING_NAMES, parse_version, server_problems, setting_problems
 from stud_eventlog.log import OnCursorAhead, OnLogBehind, StreamKind
 from stud_eventlog.reading import verified
-from stud_eventlog.redis_appends import RedisBackend
+from stud_eventlog.redis_appends import PASSING, RedisBackend
 from stud_eventlog.redis_dead import RedisDeadLetters, scan
 from stud_eventlog.redis_feeds import RedisFeeds
 from stud_eventlog.redis_wire import RedisWire
+from stud_eventlog.trouble import MEMORY_LIMIT, Trouble, full, refused, volatile
 from stud_eventlog.types import (
+    START,
     Append,
     DeadLetter,
     FeedEntry,
@@ -25,7 +27,7 @@ from stud_eventlog.types import (
     UnsafeServer,
     VersionConflict,
 )
-from stud_eventlog.wire import call, text_map
+from stud_eventlog.wire import Refusal, answered, call, text_map
 from stud_eventlog.writing import Writer
 
 CONNECT_TIMEOUT_S = 2.0
@@ -56,7 +58,9 @@ class RedisEventLog:
         *,
         read_timeout_s: float,
         max_in_flight: int,
+        allow_volatile: bool = False,
     ) -> None:
+        self._allow_volatile = allow_volatile
         self.on_cursor_ahead: OnCursorAhead | None = None
         self._wires = (writer_wire, reader_wire, question_wire)
         self._wire = writer_wire
@@ -111,7 +115,12 @@ class RedisEventLog:
             connect_timeout_s=connect_timeout_s,
             client_name=client_name + "-questions",
         )
-        log = cls(writer_wire, reader_wire, question_wire, read_timeout_s=read_timeout_s, max_in_flight=max_in_flight)
+        log = cls(
+            *(writer_wire, reader_wire, question_wire),
+            read_timeout_s=read_timeout_s,
+            max_in_flight=max_in_flight,
+            allow_volatile=allow_volatile,
+        )
         log.on_log_behind, log.on_cursor_ahead = on_log_behind, on_cursor_ahead
         try:
             await log.ping()
@@ -244,9 +253,21 @@ class RedisEventLog:
         return keys.names_of(kind, found)
 
     async def memory_used_ratio(self) -> float:
-        info = _info(await call(self._wire, "INFO", "memory"))
-        allowed = int(info["maxmemory"])
-        return int(info["used_memory"]) / allowed if allowed else 0.0
+        return _ratio(_info(await call(self._wire, "INFO", "memory")))
+
+    async def trouble(self, service: str) -> Trouble | None:
+        wrote, settings, memory = await self._wire.pipeline(
+            [("SET", keys.probe(service), START), ("CONFIG", "GET", *SETTING_NAMES), ("INFO", "memory")]
+        )
+        if isinstance(wrote, Refusal) and wrote.code not in PASSING:
+            return refused(wrote.code, wrote.text)
+        answered(wrote)
+        if not self._allow_volatile:
+            found = {name: value.decode() for name, value in text_map(answered(settings)).items()}
+            if problems := setting_problems(found):
+                return volatile(problems)
+        ratio = _ratio(_info(answered(memory)))
+        return full(ratio) if ratio >= MEMORY_LIMIT else None
 
     async def initialise(self) -> bool:
         return await call(self._wire, "SET", keys.INITIALISED, "1", "NX") is not None
@@ -264,3 +285,8 @@ class RedisEventLog:
 def _info(reply: bytes) -> dict[str, str]:
     lines = (line.partition(":") for line in reply.decode().splitlines())
     return {name: value for name, colon, value in lines if colon}
+
+
+def _ratio(info: Mapping[str, str]) -> float:
+    allowed = int(info["maxmemory"])
+    return int(info["used_memory"]) / allowed if allowed else 0.0

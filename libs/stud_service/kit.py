@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import secrets
-import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,9 @@ from typing import Any
 import structlog
 
 from stud_eventlog.log import EventLog
+from stud_eventlog.trouble import Trouble
 from stud_eventlog.types import COMMIT_ID_BYTES
+from stud_service.clock import Clock
 from stud_service.settings import ServiceSettings
 
 logger = structlog.get_logger(__name__)
@@ -22,11 +23,7 @@ logger = structlog.get_logger(__name__)
 
 CANCEL_ATTEMPTS = 3
 CANCEL_WAIT_S = 1.0
-
-
-def now_ms() -> int:
-    """Returns milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000
+WATCH_CLOCK_S = 1.0
 
 
 def new_commit_id() -> bytes:
@@ -81,11 +78,20 @@ class Kit:
 
     settings: ServiceSettings
     log: EventLog
-    clock: Callable[[], int] = now_ms
-    """Milliseconds since the epoch."""
+    clock: Callable[[], int] = field(default_factory=Clock)
+    """Milliseconds since the epoch; the only time there is."""
+
+    on_clock_set: list[Callable[[int], None]] = field(default_factory=list)
+    """Told, before anything else is decided, by how many milliseconds the clock was set."""
 
     new_id: Callable[[], bytes] = new_commit_id
     """16 random bytes: the id of a commit."""
+
+    trouble: Trouble | None = None
+    """Why the log cannot be written, may lose what is written, or is nearly full; None = all is well."""
+
+    on_trouble: list[Callable[[], None]] = field(default_factory=list)
+    """Told when it has come or gone."""
 
     tasks: Tasks = field(default_factory=Tasks)
 
@@ -98,8 +104,29 @@ class Kit:
         """Name of this build; every commit carries it."""
         return self.settings.build
 
+    @property
+    def log_refuses(self) -> bool:
+        """Whether nothing can be written now."""
+        return self.trouble is not None and self.trouble.refuses
+
+    def set_trouble(self, trouble: Trouble | None) -> None:
+        """Notes how it stands with the log, and tells."""
+        self.trouble = trouble
+        for tell in self.on_trouble:
+            tell()
+
     def spawn(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
         """Starts a task that belongs to the service. If it crashes, that is logged and the service stops: one that
         lost a part of itself must not look alive. Returning or being cancelled is no crash.
         """
         return self.tasks.spawn(coro, name)
+
+    async def watch_clock(self) -> None:
+        """Looks every second whether the wall clock was set. Never returns."""
+        while isinstance(self.clock, Clock):
+            await asyncio.sleep(WATCH_CLOCK_S)
+            by_ms = self.clock.follow()
+            if by_ms:
+                for tell in self.on_clock_set:
+                    tell(by_ms)
+                logger.warning("clock_set", by_ms=by_ms, times=self.clock.steps)

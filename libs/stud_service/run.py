@@ -29,6 +29,7 @@ from stud_service import GRPC_CAME_FIRST, logging
 from stud_service.health import Health
 from stud_service.interceptors import Interceptor
 from stud_service.kit import Kit
+from stud_service.log_watch import LogWatch
 from stud_service.refusals import Refused
 from stud_service.server_options import SERVER_OPTIONS
 from stud_service.settings import ServiceSettings, SettingsError, load_settings
@@ -39,9 +40,6 @@ logger = structlog.get_logger(__name__)
 SERVICE_NAMES = {name: f"stud.{name}.v1.{name.capitalize()}Service" for name in ("table", "dealer", "rules", "wallet")}
 FIRST_WAIT_S = 0.1
 LONGEST_WAIT_S = 2.0
-WATCH_S = 0.1
-PING_EVERY = 10
-"""Every so many looks at the log it is also asked something, so that its absence is noticed without traffic."""
 
 
 class App(Protocol):
@@ -89,8 +87,7 @@ class Process:
         self.settings = settings
         self.stop_asked = asyncio.Event()
         self._started = False
-        self._mark_is_gone = False
-        self._log: EventLog | None = None
+        self._watch: LogWatch | None = None
         self._health = Health()
 
     async def run(self, factory: Callable[[Kit], App]) -> int:
@@ -172,9 +169,10 @@ class Process:
     # Serving
 
     async def _serve(self, server: grpc.aio.Server, log: EventLog, factory: Callable[[Kit], App]) -> int:
-        self._log = log
         kit = Kit(self.name, self.settings, log)
+        self._watch = LogWatch(kit, self._tell_health)
         app = await self._make_app(factory, kit)
+        kit.spawn(kit.watch_clock(), "watch clock")
         app.register(server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         names = [SERVICE_NAMES.get(self.name, self.name), health.SERVICE_NAME, reflection.SERVICE_NAME]
@@ -185,9 +183,9 @@ class Process:
         try:
             await self._start_app(app, kit)
             if not (self.stop_asked.is_set() or kit.tasks.crashed.is_set()):
-                kit.spawn(self._watch_log(log), "watch log")
+                kit.spawn(self._watch.run(), "watch log")
                 self._started = True
-                self._tell(serving=self._healthy())
+                self._tell_health()
                 logger.info("started")
                 await self._until_told_to_stop(kit)
         finally:
@@ -227,35 +225,15 @@ class Process:
             return Refused("STOPPING", "the service is stopping: connect again")
         if not self._started:
             return Refused("LOG_UNAVAILABLE", "the service is still reading its log: try again")
-        if not self._healthy():
+        if self._watch is None or not self._watch.reachable:
             return Refused("LOG_UNAVAILABLE", "the log cannot be reached; what was acknowledged is safe: try again")
         return None
 
-    def _healthy(self) -> bool:
-        return self._log is not None and self._log.available and not self._mark_is_gone
-
-    async def _watch_log(self, log: EventLog) -> None:
-        """Health follows the log: NOT_SERVING from the first failure until it is back and verified."""
-        serving, looks = self._healthy(), 0
-        while True:
-            looks += 1
-            if looks % PING_EVERY == 0:
-                await self._ping(log)
-            if self._healthy() != serving:
-                serving = self._healthy()
-                self._tell(serving=serving)
-            await asyncio.sleep(WATCH_S)
-
-    async def _ping(self, log: EventLog) -> None:
-        try:
-            await log.ping()
-            self._mark_is_gone = False
-        except NotInitialised as why:
-            if not self._mark_is_gone:
-                logger.critical("log_lost_its_mark", why=str(why))
-            self._mark_is_gone = True
-        except EventLogError as why:
-            logger.debug("log_is_away", why=str(why))
+    def _tell_health(self) -> None:
+        """Health follows the log: NOT_SERVING from the first failure until it is back and verified, and while it cannot
+        be written or may lose what is written.
+        """
+        self._tell(serving=self._watch is not None and self._watch.serving)
 
     def _tell(self, *, serving: bool) -> None:
         self._health.tell(("", SERVICE_NAMES.get(self.name, self.name)), serving=serving)

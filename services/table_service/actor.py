@@ -62,6 +62,9 @@ ANSWER_WITHIN_S = 8.0
 REST_MS = 1000
 """After a fault the table does nothing by itself for so long: what failed would fail again at once."""
 
+SERVICE_RESTARTED, OUTAGE, CLOCK_SET = "SERVICE_RESTARTED", "OUTAGE", "CLOCK_SET"
+"""Why clocks start afresh: time was lost, and not by a player."""
+
 STOP_WITHIN_S = 2.0
 MAX_CONFLICTS = 5
 log = structlog.get_logger()
@@ -92,7 +95,8 @@ class TableActor:
         self._may_start = may_start
         self._ended_at_ms = 0
         self._asked_at_ms = 0
-        self._lost_time = False
+        self._lost_time = ""
+        self._clock_set = 0
         self._rests_until_ms = 0
         self.stopping = False
         self._timer = Timer(kit.clock, self._wake)
@@ -109,10 +113,9 @@ class TableActor:
         self._worker = self.kit.spawn(self._work(), f"table {self.table_id}")
         hand = self.table.hand
         if hand is not None and (hand.turn_seat or hand.prompts):
-            self._lost_time = True
-            self.post(RestartClocks("SERVICE_RESTARTED"))
-        else:
-            self._plan()
+            self._lost_time = SERVICE_RESTARTED
+            self.post(RestartClocks(SERVICE_RESTARTED))
+        self.post(Tick())  # a reservation that was made by a clock ahead of ours would last too long
 
     async def stop(self) -> None:
         """End every stream, finish what is queued, take nothing new: later commands are refused with STOPPING."""
@@ -187,7 +190,9 @@ class TableActor:
             mail.fail(broken())
         except (LogUnavailable, NotInitialised):
             self._rest()
-            mail.fail(Refused("LOG_UNAVAILABLE", "the log cannot be written: try again with the same request_id"))
+            what = f" ({self._halted_for})" if self._halted_for else ""
+            text = f"the log cannot be written{what}: try again with the same request_id"
+            mail.fail(Refused("LOG_UNAVAILABLE", text))
         except NotConserved as fault:
             log.exception("not_conserved", table=self.table_id, version=self.head.version, problem=str(fault))
             mail.fail(Refused("INTERNAL", "the table was paused to protect its chips"))
@@ -222,9 +227,28 @@ class TableActor:
             self._present = None
             self._refresh()
 
+    def trouble_changed(self) -> None:
+        """The log cannot be written, or can again: everybody is shown, and nobody's clock runs meanwhile."""
+        if self.kit.log_refuses:
+            self._lost_time = self._lost_time or OUTAGE
+        self._present = None
+        self._refresh()
+        self._plan()
+
+    def clock_set(self, by_ms: int) -> None:
+        """The clock was set: whatever runs is given a fresh clock before anything else is decided, and what we remember
+        of the past is told by the new one.
+        """
+        self._clock_set += 1
+        self._lost_time = CLOCK_SET
+        self._ended_at_ms += by_ms
+        self._asked_at_ms += by_ms
+        self._rests_until_ms += by_ms
+        self.post(Tick())
+
     def _rest(self) -> None:
         """After a fault: nobody's clock runs for it, and what the table does by itself waits a little."""
-        self._lost_time = True
+        self._lost_time = self._lost_time or OUTAGE
         self._rests_until_ms = self.kit.clock() + REST_MS
 
     async def _take(self, mail: Mail) -> Outcome:
@@ -251,20 +275,19 @@ class TableActor:
     async def _keep_clocks(self, mail: Mail) -> None:
         """Take what is due before this command: a timeout, or a fresh clock where we lost time."""
         if self._lost_time and not isinstance(mail.command, RestartClocks):
-            await self._own(RestartClocks("OUTAGE"))
+            await self._own(RestartClocks(self._lost_time))
         deadline = deadline_of(self.table, mail.command)
-        if not deadline or mail.received_ms <= deadline:
+        received_ms = min(mail.received_ms, self.kit.clock())  # before the clock was set back it may be ahead
+        if not deadline or received_ms <= deadline:
             return
-        late = mail.received_ms - deadline > LATE_MS
-        await self._own(RestartClocks("LATE_TIMER") if late else Tick(), mail.received_ms)
+        late = received_ms - deadline > LATE_MS
+        await self._own(RestartClocks("LATE_TIMER") if late else Tick())
         if not late and not isinstance(mail.command, SetPreferences):  # those are for later hands too
             raise Refused("DEADLINE_PASSED", "the clock had run out: the timeout's action stands", rule="B.18")
 
-    async def _own(self, command: Command, now_ms: int | None = None) -> None:
-        mail = self._mail(command, "", "", b"", None)
-        mail.received_ms = now_ms or mail.received_ms
+    async def _own(self, command: Command) -> None:
         try:
-            await self._commit(mail)
+            await self._commit(self._mail(command, "", "", b"", None))
         except Refused as refused:
             log.info("own_command_refused", table=self.table_id, command=type(command).__name__, reason=refused.reason)
 
@@ -278,21 +301,25 @@ class TableActor:
             raise Refused.from_rejection(made)
         restarts = isinstance(mail.command, RestartClocks)
         if made is None:
-            self._lost_time = self._lost_time and not restarts
+            self._lost_time = "" if restarts else self._lost_time
             if mail.request_id:
                 self.requests.note(mail.actor, mail.request_id, mail.digest, self.head.version)
             return Outcome(self.head.version)
-        began = self.kit.clock()
+        began, clock_set = self.kit.clock(), self._clock_set
         head = await self.kit.log.append(self._append(made, version))
         self._after(made, meta, head)
-        slow = self.kit.clock() - began > LATE_MS
-        self._lost_time = slow or (self._lost_time and not restarts)
+        if self._clock_set != clock_set:
+            self._lost_time = CLOCK_SET  # what was written meanwhile was told by the clock of before
+        elif self.kit.clock() - began > LATE_MS:
+            self._lost_time = OUTAGE
+        elif restarts:
+            self._lost_time = ""
         self._publish(made, head, now)
         return Outcome(version, number_of(made.events))
 
     def _judged_at(self, mail: Mail) -> int:
         """Now; but what arrived in time is judged in time, however long it queued."""
-        now = max(self.kit.clock(), mail.received_ms)
+        now = self.kit.clock()
         deadline = deadline_of(self.table, mail.command)
         return deadline if deadline and mail.received_ms <= deadline < now else now
 
@@ -352,7 +379,7 @@ class TableActor:
         self.ahead.forget()
         self._config = self._present = None
         self._at_ms = rebuilt.at_ms
-        self._ended_at_ms = rebuilt.ended_at_ms
+        self._ended_at_ms = min(rebuilt.ended_at_ms, self.kit.clock())
         self._asked_at_ms = self.kit.clock()
 
     # --------------------------------------------------------------- viewers
@@ -366,7 +393,19 @@ class TableActor:
     def _view(self) -> pb.TableView:
         if self._config is None:
             self._config = views.config_message(self.table)
-        return views.table_view(self.table, self._config, self.halted.reason if self.halted else "")
+        return views.table_view(self.table, self._config, self._halted_for, self._held_for)
+
+    @property
+    def _halted_for(self) -> str:
+        """Why nothing can be written, empty when it can."""
+        if self.halted is not None:
+            return self.halted.reason
+        return self.kit.trouble.code if self.kit.trouble is not None and self.kit.trouble.refuses else ""
+
+    @property
+    def _held_for(self) -> str:
+        """Why no hand is started although the log can be written, empty when one may be."""
+        return self.kit.trouble.code if self.kit.trouble is not None else ""
 
     def choice_changed(self, account: str) -> None:
         """Show all of a player's streams what he has chosen ahead."""
@@ -398,8 +437,7 @@ class TableActor:
     def summary(self) -> pb.TableSummary:
         """Return the table's line in the lobby."""
         line = views.summary(self.table)
-        if self.halted is not None:
-            line.paused = self.halted.reason
+        line.paused = self._halted_for or line.paused or self._held_for
         return line
 
     # ---------------------------------------------------------------- clocks
@@ -409,7 +447,7 @@ class TableActor:
         wake = due_at(self.table, self._ended_at_ms, self._asked_at_ms)
         if self._lost_time and hand_deadline(self.table) is not None:
             wake = 0
-        if wake is None or self.halted or self.stopping:
+        if wake is None or self.halted or self.stopping or self.kit.log_refuses:
             self._timer.cancel()
         else:
             self._timer.set(max(wake, self._rests_until_ms))
@@ -419,7 +457,7 @@ class TableActor:
         due, of_hand = next_deadline(self.table), hand_deadline(self.table)
         silent = silent_at(self.table, self._asked_at_ms)
         if self._lost_time and of_hand is not None:
-            self.post(RestartClocks("OUTAGE"))
+            self.post(RestartClocks(self._lost_time))
         elif due is not None and due <= now:
             if of_hand is not None and now - of_hand > LATE_MS:
                 self.post(RestartClocks("LATE_TIMER"))

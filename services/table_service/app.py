@@ -17,7 +17,7 @@ from stud_service.kit import Kit
 from stud_service.refusals import Refused
 from table_service import inbound
 from table_service.play import Streams
-from table_service.registry import MEMORY_LIMIT, Registry
+from table_service.registry import Registry
 from table_service.servicer import TableServicer
 
 RETRY = {"OUTCOME_UNKNOWN", "LOG_UNAVAILABLE", "STOPPING"}
@@ -38,6 +38,8 @@ class TableApp:
         self.streams = Streams(self.registry)
         self._next_on_log_behind = kit.log.on_log_behind
         kit.log.on_log_behind = self._log_behind
+        kit.on_clock_set.append(self.registry.clock_set)
+        kit.on_trouble.append(self.registry.trouble_changed)
 
     async def start(self) -> None:
         """Load every table, then listen."""
@@ -91,11 +93,7 @@ class TableApp:
             self._next_on_log_behind(stream, acknowledged, found)
 
     async def _housekeeping(self) -> None:
-        """Once a second: memory gate, closed tables nobody watches."""
+        """Once a second: closed tables nobody watches."""
         while True:
             await asyncio.sleep(1.0)
-            try:
-                self.registry.memory_ok = await self._kit.log.memory_used_ratio() < MEMORY_LIMIT
-            except EventLogError:
-                continue
             self.registry.forget_closed()

@@ -23,9 +23,6 @@ from stud_wire.codec import WireError
 from table_service.actor import TableActor
 from table_service.mail import behind, broken
 
-MEMORY_LIMIT = 0.85
-"""No hand is started above this share of the log's memory; running hands finish (architecture 3)."""
-
 log = structlog.get_logger()
 
 
@@ -34,7 +31,6 @@ class Registry:
 
     def __init__(self, kit: Kit, master: bytes) -> None:
         self.kit = kit
-        self.memory_ok = True
         self._master = master
         self._tables: dict[str, TableActor] = {}
         self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -111,7 +107,7 @@ class Registry:
         self._broken.add(table_id)
 
     def _may_start(self) -> bool:
-        return self.memory_ok
+        return self.kit.trouble is None
 
     async def get(self, table_id: str) -> TableActor:
         """Return a table, from the log if need be; raises Refused(UNKNOWN_TABLE)."""
@@ -184,6 +180,16 @@ class Registry:
         for actor in self._tables.values():
             if actor.stream == stream:
                 actor.halt(behind())
+
+    def trouble_changed(self) -> None:
+        """How it stands with the log has changed."""
+        for actor in self._tables.values():
+            actor.trouble_changed()
+
+    def clock_set(self, by_ms: int) -> None:
+        """The clock was set: every table's clocks start afresh before it decides anything else."""
+        for actor in self._tables.values():
+            actor.clock_set(by_ms)
 
     async def stop(self) -> None:
         """Stop every table."""

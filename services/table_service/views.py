@@ -33,16 +33,18 @@ def config_message(table: Table) -> ruleset_pb2.TableConfig:
     return message
 
 
-def table_view(table: Table, config: ruleset_pb2.TableConfig | None = None, halted: str = "") -> pb.TableView:
-    """Return the public view. ``config`` is the table's own where it has been made before; ``halted`` is why the table
-    stands although its log does not say so, empty when it does not.
+def table_view(
+    table: Table, config: ruleset_pb2.TableConfig | None = None, halted: str = "", held: str = ""
+) -> pb.TableView:
+    """Return the public view. ``config`` is the table's own where it has been made before. What its log does not say is
+    why it stands (``halted``), and why it starts no hand (``held``); empty when it does.
     """
     hand = table.hand
     view = pb.TableView(
         config=config or config_message(table),
         life=pb.TableLife.ValueType(int(table.life)),
-        paused=halted or table.standing or table.paused,
-        waiting_for=Wait.PAUSED if halted else "" if hand is not None else hand_gate(table),
+        paused=halted or table.standing or table.paused or held,
+        waiting_for=_waits_for(table, halted, held),
         hand_no=table.hand_no if hand is None else hand.hand_no,
         button=table.button,
         commitment=table.commitment,
@@ -55,6 +57,14 @@ def table_view(table: Table, config: ruleset_pb2.TableConfig | None = None, halt
     if over is not None:
         put_last_hand(view.last_hand, over)
     return view
+
+
+def _waits_for(table: Table, halted: str, held: str) -> str:
+    if halted:
+        return Wait.PAUSED
+    if table.hand is not None:
+        return ""
+    return hand_gate(table) or (Wait.PAUSED if held else "")
 
 
 def _put_hand(view: pb.TableView, hand: Hand) -> None:

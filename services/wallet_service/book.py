@@ -183,9 +183,7 @@ class Book:
             except EventLogError as fault:
                 self._stale = True
                 log.warning("ledger_not_written", currency=self.currency, why=str(fault))
-                _fail(
-                    batch, Refused("LOG_UNAVAILABLE", "the log cannot be written: try again with the same request_id")
-                )
+                _fail(batch, _not_written())
             finally:
                 _fail(batch, _stopping())
                 for _ in batch:
@@ -197,6 +195,9 @@ class Book:
     async def _take(self, batch: Sequence[Mail]) -> None:
         """Decide and append a batch; whatever a conflict left undone is decided again on the rebuilt ledger."""
         waiting = list(batch)
+        if self._kit.log_refuses:  # deciding would be in vain, and memory be thrown away each time
+            _fail([mail for mail in waiting if mail.command is not None], _not_written())
+            waiting = [mail for mail in waiting if mail.command is None]
         for _ in range(MAX_CONFLICTS):
             if self._stale:
                 await self._rebuild()
@@ -291,6 +292,10 @@ def _fail(batch: Sequence[Mail], why: Exception) -> None:
         if not mail.future.done():
             mail.failure = why
             mail.future.set_exception(why)
+
+
+def _not_written() -> Refused:
+    return Refused("LOG_UNAVAILABLE", "the log cannot be written: try again with the same request_id")
 
 
 def _stopping() -> Refused:

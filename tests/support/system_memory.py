@@ -20,9 +20,11 @@ from rules_service.app import RulesApp
 from stud_eventlog.entries import id_parts
 from stud_eventlog.memory import MemoryEventLog, MemoryStore
 from stud_eventlog.types import FeedEntry
+from stud_service.clock import Clock
 from stud_service.identity import Caller, set_caller
 from stud_service.keyring import ensure_dev_keys
 from stud_service.kit import Kit
+from stud_service.log_watch import LogWatch
 from stud_service.settings import ServiceSettings
 from table_service.actor import TableActor
 from table_service.app import TableApp
@@ -114,6 +116,10 @@ class MemorySystem:
         self.apps: dict[str, Any] = {}
         self.kits: dict[str, Kit] = {}
         self.factories: dict[str, Callable[[Kit], Any]] = dict(APPS)
+        self.clock: Callable[[], Callable[[], int]] = lambda: virtual_ms
+        """Makes the clock of a service."""
+        self.watching = False
+        """Whether services watch the log, as they do when they run alone: then there is always something to do."""
         ensure_dev_keys(self.keys_dir)
 
     async def __aenter__(self) -> Self:
@@ -130,12 +136,16 @@ class MemorySystem:
         settings = ServiceSettings(
             keys_dir=self.keys_dir, currencies=self.currencies, allow_stacked_decks=True, build="test"
         )
-        return Kit(name, settings, MemoryEventLog(self.store), clock=virtual_ms)
+        return Kit(name, settings, MemoryEventLog(self.store), clock=self.clock())
 
     async def start(self, name: str) -> Any:
         kit = self.kits[name] = self.kit(name)
         app = self.apps[name] = self.factories[name](kit)
         await app.start()
+        if isinstance(kit.clock, Clock):
+            kit.spawn(kit.watch_clock(), "watch clock")
+        if self.watching:
+            kit.spawn(LogWatch(kit, lambda: None).run(), "watch log")
         return app
 
     async def stop(self, name: str) -> None:

@@ -9,20 +9,21 @@ from stud_core.commands import Context
 from stud_core.decide import acting, antes, showing
 from stud_core.decide.boundary import RESERVATION_EXPIRED, go_on_closing, release
 from stud_core.decide.draft import Answer, Draft
-from stud_core.state import Phase, Sit, Table
+from stud_core.decide.seating import RESERVATION_MS
+from stud_core.state import Phase, Sit, Sitting, Table
 from stud_core.timers import next_deadline
 
 
 def tick(state: Table, _command: cmd.Tick, ctx: Context) -> Answer:
     """Take every timeout that is due; nothing to record when none is."""
+    now = ctx.now_ms
+    over = [s for s in state.sittings.values() if s.status is Sit.RESERVED and _is_over(s, now)]
     due = next_deadline(state)
-    if due is None or due > ctx.now_ms:
+    if not over and (due is None or due > now):
         return []
     draft = Draft(state, ctx)
-    now = ctx.now_ms
-    for sitting in state.sittings.values():
-        if sitting.status is Sit.RESERVED and sitting.expires_at_ms <= now:
-            release(draft, sitting, RESERVATION_EXPIRED)
+    for sitting in over:
+        release(draft, sitting, RESERVATION_EXPIRED)
     hand = state.hand
     if hand is not None:
         if hand.turn_seat and hand.deadline_ms and hand.deadline_ms <= now:
@@ -32,6 +33,13 @@ def tick(state: Table, _command: cmd.Tick, ctx: Context) -> Answer:
                 _miss_prompt(draft, prompt.seat, hand.phase)
     go_on_closing(draft)
     return draft
+
+
+def _is_over(reserved: Sitting, now_ms: int) -> bool:
+    """Whether a reservation has run out. One that ends later than any can was made by a clock that was ahead: when it
+    would end is not known, so it is over too.
+    """
+    return not now_ms < reserved.expires_at_ms <= now_ms + RESERVATION_MS
 
 
 def _miss_turn(draft: Draft, seat: int) -> None:

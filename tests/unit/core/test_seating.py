@@ -164,6 +164,16 @@ def test_a_reservation_expires_and_late_money_goes_back():
     house.send(cmd.TakeSeat("a", 3, 100))
 
 
+def test_a_reservation_of_a_clock_that_was_set_back_since_is_over():
+    house = House(RULES)
+    house.send(cmd.TakeSeat("a", 2, 100))
+    assert house.tick(0) == []  # made just now: a whole reservation ahead
+    assert house.tick(-1) == [
+        ev.SeatReleased(1, 2, "RESERVATION_EXPIRED"),
+        ev.CashOutRequested("XTS", 1, "a", None, 0),
+    ]
+
+
 def test_leaving_while_reserved():
     house = House(RULES)
     house.send(cmd.TakeSeat("a", 2, 100))

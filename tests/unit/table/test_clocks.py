@@ -86,6 +86,7 @@ async def test_vector_130_an_action_after_the_deadline_commits_the_timeout_and_i
         game.actor._timer.cancel()  # the job is late
         deadline, version = game.hand.deadline_ms, game.actor.head.version
         option = next(o for o in game.hand.options if o.verb is Verb.CHECK)
+        await asyncio.sleep((deadline + 1 - virtual_ms()) / 1000)
         answer = at(game, deadline + 1, act_of(game, option))
         with pytest.raises(Refused) as refused:
             await answer
@@ -330,6 +331,7 @@ async def test_a_late_answer_to_an_ante_prompt_sits_out(tmp_path):
         await game.until(lambda t: t.hand is not None and t.hand.prompts)
         game.actor._timer.cancel()
         prompt = game.hand.prompts[0]
+        await asyncio.sleep((prompt.deadline_ms + 1 - virtual_ms()) / 1000)
         with pytest.raises(Refused) as refused:
             await at(game, prompt.deadline_ms + 1, PostAnte("ada", prompt.prompt_id))
         assert refused.value.reason == "DEADLINE_PASSED"
@@ -376,7 +378,9 @@ async def test_hands_follow_each_other_after_the_pause_and_not_before(tmp_path):
 
 @simulated
 async def test_no_hand_starts_while_memory_is_short(tmp_path):
-    async with MemorySystem(tmp_path) as system:
+    system = MemorySystem(tmp_path)
+    system.watching = True
+    async with system:
         system.store.used_ratio = 0.9
         await asyncio.sleep(1.5)
         game = Game(system)

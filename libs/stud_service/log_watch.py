@@ -1,0 +1,97 @@
+"""Watching the log: is it there, can it be written, will it keep what is written?
+
+What is wrong is noticed within a few seconds also where nobody acts. It is told to the service (whose views say why
+nothing moves), to whoever asks for its health, and in its own log at once and then every minute.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import structlog
+
+from stud_eventlog.errors import EventLogError, NotInitialised
+from stud_eventlog.trouble import Trouble
+from stud_service.kit import Kit
+
+logger = structlog.get_logger(__name__)
+
+LOOK_S = 0.1
+PING_EVERY = 10
+"""Every so many looks the log is asked something, so that its absence is noticed without traffic."""
+
+TRY_EVERY = 20
+"""Every so many looks it is tried whether it can be written."""
+
+TELL_EVERY_S = 60.0
+
+AWAY_HELP = "start the server, or see whether it can be reached; what was acknowledged is safe"
+LOST_HELP = "it has lost its data: restore them, do not initialise it again while services run"
+
+
+class LogWatch:
+    """Keeps ``kit.trouble`` up to date. ``changed`` is called when ``serving`` may have."""
+
+    def __init__(self, kit: Kit, changed: Callable[[], None]) -> None:
+        self._kit = kit
+        self._changed = changed
+        self._mark_is_gone = False
+        self._told_at = 0.0
+
+    @property
+    def reachable(self) -> bool:
+        """Whether calls can be taken: the log answers, and is the one that was there before."""
+        return self._kit.log.available and not self._mark_is_gone
+
+    @property
+    def serving(self) -> bool:
+        """Whether who looks for a service should be sent here."""
+        trouble = self._kit.trouble
+        return self.reachable and (trouble is None or trouble.serving)
+
+    async def run(self) -> None:
+        """Never returns."""
+        serving, looks = self.serving, 0
+        while True:
+            if looks % PING_EVERY == 0:
+                await self._ping()
+            if looks % TRY_EVERY == 0:
+                await self._try()
+            if self.serving != serving:
+                serving = self.serving
+                self._changed()
+            looks += 1
+            await asyncio.sleep(LOOK_S)
+
+    async def _ping(self) -> None:
+        try:
+            await self._kit.log.ping()
+            self._mark_is_gone = False
+        except NotInitialised as why:
+            if not self._mark_is_gone:
+                logger.critical("log_lost_its_mark", why=str(why))
+            self._mark_is_gone = True
+        except EventLogError as why:
+            logger.debug("log_is_away", why=str(why))
+
+    async def _try(self) -> None:
+        try:
+            found = await self._kit.log.trouble(self._kit.name)
+        except EventLogError as why:
+            found = Trouble("LOG_AWAY", str(why), AWAY_HELP, refuses=True)
+        if self._mark_is_gone:
+            found = Trouble("LOG_BEHIND", "the log has lost its mark of initialisation", LOST_HELP, refuses=True)
+        self._note(found)
+
+    def _note(self, found: Trouble | None) -> None:
+        before = self._kit.trouble
+        if (found and found.code) != (before and before.code):
+            self._kit.set_trouble(found)
+            self._told_at = 0.0
+            if before is not None:
+                logger.info("log_trouble_over", code=before.code)
+        now = asyncio.get_running_loop().time()
+        if found is not None and (not self._told_at or now - self._told_at >= TELL_EVERY_S):
+            self._told_at = now
+            logger.critical("log_trouble", code=found.code, why=found.why, help=found.help)

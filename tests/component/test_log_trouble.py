@@ -1,0 +1,109 @@
+"""A real server that refuses, or may lose what it takes: noticed within five seconds, told, and over again."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from stud_eventlog.redis_streams import RedisEventLog
+from stud_eventlog.trouble import Trouble
+from stud_service.embedded import EmbeddedServer
+from stud_service.healthcheck import check
+from tests.component.test_kit_run import Running, get_table, initialise, start
+from tests.support.valkey import command, fresh_server, session_server
+
+__all__ = ["fresh_server", "session_server", "start"]
+
+NOTICED_S = 5.0
+CASES: dict[str, tuple[list[tuple[str, ...]], list[tuple[str, ...]]]] = {
+    "LOG_READONLY": ([("REPLICAOF", "127.0.0.1", "1")], [("REPLICAOF", "NO", "ONE")]),
+    "LOG_OUT_OF_MEMORY": ([("CONFIG", "SET", "maxmemory", "1")], [("CONFIG", "SET", "maxmemory", "0")]),
+    "LOG_NO_REPLICAS": (
+        [("CONFIG", "SET", "min-replicas-to-write", "1")],
+        [("CONFIG", "SET", "min-replicas-to-write", "0")],
+    ),
+    "LOG_VOLATILE": ([("CONFIG", "SET", "appendonly", "no")], [("CONFIG", "SET", "appendonly", "yes")]),
+    "LOG_VOLATILE fsync": (
+        [("CONFIG", "SET", "appendfsync", "everysec")],
+        [("CONFIG", "SET", "appendfsync", "always")],
+    ),
+    "LOG_VOLATILE eviction": (
+        [("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")],
+        [("CONFIG", "SET", "maxmemory-policy", "noeviction")],
+    ),
+}
+EACH = pytest.mark.parametrize("case", CASES)
+
+
+async def send(url: str, commands: list[tuple[str, ...]]) -> None:
+    for words in commands:
+        await command(url, *words)
+
+
+@EACH
+def test_the_log_says_what_is_wrong_and_what_helps(fresh_server: EmbeddedServer, case: str) -> None:
+    async def run() -> list[Trouble | None]:
+        log = await RedisEventLog.connect(fresh_server.url)
+        found = [await log.trouble("table")]
+        for commands in CASES[case]:
+            await send(fresh_server.url, commands)
+            found.append(await log.trouble("table"))
+        await log.close()
+        return found
+
+    before, during, after = asyncio.run(run())
+    assert (before, after) == (None, None)
+    assert during is not None
+    assert during.code == case.split(maxsplit=1)[0]
+    assert (during.refuses, during.serving) == (during.code != "LOG_VOLATILE", False)
+    assert during.why
+    assert during.help
+
+
+def test_a_server_that_may_be_volatile_is_not_told_for_it(fresh_server: EmbeddedServer) -> None:
+    async def run() -> Trouble | None:
+        log = await RedisEventLog.connect(fresh_server.url, allow_volatile=True)
+        await send(fresh_server.url, CASES["LOG_VOLATILE"][0])
+        found = await log.trouble("table")
+        await log.close()
+        return found
+
+    assert asyncio.run(run()) is None
+
+
+def test_memory_that_is_nearly_used_up_is_told_and_is_no_reason_to_go_elsewhere(fresh_server: EmbeddedServer) -> None:
+    async def run() -> Trouble | None:
+        url = fresh_server.url
+        log = await RedisEventLog.connect(url)
+        info: Any = await command(url, "INFO", "memory")
+        await send(url, [("CONFIG", "SET", "maxmemory", str(int(info["used_memory"] * 1.1)))])
+        found = await log.trouble("table")
+        await log.close()
+        return found
+
+    found = asyncio.run(run())
+    assert found is not None
+    assert (found.code, found.refuses, found.serving) == ("LOG_MEMORY", False, True)
+
+
+@EACH
+def test_a_service_tells_its_health_and_a_critical_line_and_still_answers(
+    fresh_server: EmbeddedServer, start: Callable[..., Running], case: str
+) -> None:
+    asyncio.run(initialise(fresh_server.url))
+    running = start(fresh_server.url)
+    running.until_serving()
+    asyncio.run(send(fresh_server.url, CASES[case][0]))
+    began = time.monotonic()
+    running.until(lambda: check(running.address) is not None)
+    assert time.monotonic() - began < NOTICED_S + 2.0  # a loaded machine is given a little more
+    line: dict[str, Any] = running.line("log_trouble")
+    assert (line["level"], line["code"]) == ("critical", case.split(maxsplit=1)[0])
+    assert line["why"]
+    assert line["help"]
+    get_table(running.address)  # what only looks is served
+    asyncio.run(send(fresh_server.url, CASES[case][1]))
+    running.until_serving()
+    assert running.stop() == 0
