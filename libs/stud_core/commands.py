@@ -186,7 +186,10 @@ class PauseTable(C, frozen=True, gc=False):
 
 
 class ResumeTable(C, frozen=True, gc=False):
+    """With a ``reason`` only a pause for just that ends."""
+
     operator: str
+    reason: str = ""
 
 
 class DrainTable(C, frozen=True, gc=False):

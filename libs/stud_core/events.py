@@ -449,7 +449,10 @@ class TablePaused(E, frozen=True, gc=False):
 
 
 class TableResumed(E, frozen=True, gc=False):
+    """``reason``: what the system had paused for, where that alone is over."""
+
     operator: str
+    reason: str = ""
 
 
 class TableDraining(E, frozen=True, gc=False):

@@ -33,7 +33,7 @@ def hand_gate(state: Table) -> Wait:
         return Wait[state.life.name]
     if state.disputed_hand:
         return Wait.DISPUTED
-    if state.paused:
+    if state.paused or state.parked:
         return Wait.PAUSED
     if state.verified_hand < state.ended_hand:
         return Wait.VERIFYING

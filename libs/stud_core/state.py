@@ -192,6 +192,7 @@ class Table(S, gc=False):
     version: int = 0
     life: Life = Life.OPEN
     paused: str = ""  # reason, empty when running
+    parked: str = ""  # why a message could not be handled, empty when none is parked
     settlement_blocked: bool = False  # whether the ledger could not book a hand
     sittings: dict[int, Sitting] = msgspec.field(default_factory=dict)
     seats: list[int] = msgspec.field(default_factory=lambda: [0] * 9)  # sitting_no by seat, 0 = free
@@ -248,6 +249,11 @@ class Table(S, gc=False):
             return SETTLEMENT_BLOCKED
         held = any(sitting.status is Sit.HELD for sitting in self.sittings.values())
         return CASH_OUT_BLOCKED if held else ""
+
+    @property
+    def stands_for(self) -> str:
+        """Why no hand is started, empty when nothing but the gate's own conditions is in the way."""
+        return self.standing or self.paused or self.parked
 
     @property
     def wants_showdown(self) -> bool:

@@ -6,6 +6,7 @@ EventLogError
 ├── LogBehind         the log lacks commits it had acknowledged to this process
 ├── ChainBroken       a stored commit does not follow from the one before it
 ├── NotInitialised    the mark of an initialised log is missing
+│   └── AnotherLog    it is there, but is that of another log than the one that was met before
 ├── UnusableUrl       the address of the server cannot be one
 └── UnsafeServer      the server's settings may lose acknowledged commits
 """
@@ -70,6 +71,17 @@ class NotInitialised(EventLogError):
         super().__init__(
             "the log has no mark of initialisation (stud:initialised): either it is new and must be initialised once, "
             "explicitly, or it lost its data and must be restored"
+        )
+
+
+class AnotherLog(NotInitialised):
+    """The log was initialised anew under this process: what it had acknowledged is not in it."""
+
+    def __init__(self) -> None:
+        EventLogError.__init__(
+            self,
+            "the log has another mark of initialisation (stud:initialised) than before: it was emptied and initialised "
+            "again, or is another one; what was acknowledged must be restored",
         )
 
 

@@ -16,7 +16,8 @@ A key begins with a hash tag in braces, so that everything one script touches li
     {ledger:EUR}:to:s07            feed, wallet -> table, one per shard
     {ledger:EUR}:cursor:<service>:to:s07  how far a service has read `{ledger:EUR}:to:s07`
     {s00}:cursor:<service>:probe   written by a service to see that it can write; says nothing
-    stud:initialised               written once by an explicit initialisation; its absence means data loss
+    stud:initialised               written once by an explicit initialisation, a random name of this log; its absence
+                                   means data loss, another one another log
 
 A cursor always lives in the slot *of the feed* it belongs to, under the feed's own name: the wallet's place in
 `{s07}:table-events` is `{s07}:cursor:wallet:table-events`, the table's place in `{ledger:EUR}:to:s07` is

@@ -19,6 +19,7 @@ from stud_eventlog import keys
 from stud_eventlog.availability import Availability
 from stud_eventlog.entries import Row, as_feed_entry, id_parts, letter_field, log_id
 from stud_eventlog.group_commit import MAX_IN_FLIGHT, Again
+from stud_eventlog.guards import new_mark
 from stud_eventlog.log import OnCursorAhead, OnLogBehind, StreamKind
 from stud_eventlog.positions import check_trimmable, is_log, is_relic, stored_position
 from stud_eventlog.reading import verified
@@ -47,6 +48,7 @@ class _Data:
     letter_numbers: dict[str, int] = field(default_factory=dict)
     retries: dict[str, set[str]] = field(default_factory=dict)
     initialised: bool = False
+    mark: bytes = b"1"
 
 
 class MemoryStore:
@@ -183,8 +185,9 @@ class _MemoryBackend:
             logs[stream][version - 1][1] if version <= len(logs.get(stream, [])) else None for stream, version in places
         ]
 
-    async def is_initialised(self) -> bool:
-        return self._store.check().initialised
+    async def mark(self) -> bytes | None:
+        data = self._store.check()
+        return data.mark if data.initialised else None
 
 
 class MemoryEventLog:
@@ -395,6 +398,7 @@ class MemoryEventLog:
     async def initialise(self) -> bool:
         data = self.store.check()
         was, data.initialised = data.initialised, True
+        data.mark = data.mark if was else new_mark().encode()
         return not was
 
     async def require_initialised(self) -> None:

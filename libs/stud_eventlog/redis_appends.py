@@ -42,8 +42,9 @@ class RedisBackend:
         )
         return [_hash_of(reply[0][1]) if reply else None for reply in replies]
 
-    async def is_initialised(self) -> bool:
-        return await call(self._wire, "GET", keys.INITIALISED) is not None
+    async def mark(self) -> bytes | None:
+        found: bytes | None = await call(self._wire, "GET", keys.INITIALISED)
+        return found
 
     async def head(self, stream: str) -> Head:
         end = await self.where(stream)

@@ -8,7 +8,7 @@ from stud_eventlog import keys
 from stud_eventlog.availability import Availability
 from stud_eventlog.entries import as_feed_entry, id_parts
 from stud_eventlog.group_commit import MAX_IN_FLIGHT, MAX_REPEATING
-from stud_eventlog.guards import MIN_VERSION, SETTING_NAMES, parse_version, server_problems, setting_problems
+from stud_eventlog.guards import MIN_VERSION, SETTING_NAMES, new_mark, parse_version, server_problems, setting_problems
 from stud_eventlog.log import OnCursorAhead, OnLogBehind, StreamKind
 from stud_eventlog.reading import verified
 from stud_eventlog.redis_appends import PASSING, RedisBackend
@@ -270,7 +270,7 @@ class RedisEventLog:
         return full(ratio) if ratio >= MEMORY_LIMIT else None
 
     async def initialise(self) -> bool:
-        return await call(self._wire, "SET", keys.INITIALISED, "1", "NX") is not None
+        return await call(self._wire, "SET", keys.INITIALISED, new_mark(), "NX") is not None
 
     async def require_initialised(self) -> None:
         await self._writer.require_mark()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from stud_eventlog import keys
 from stud_eventlog.errors import (
+    AnotherLog,
     ChainBroken,
     EventLogError,
     LogBehind,
@@ -26,6 +27,7 @@ __all__ = [
     "MAX_APPEND_BYTES",
     "NO_HASH",
     "START",
+    "AnotherLog",
     "Append",
     "ChainBroken",
     "DeadLetter",

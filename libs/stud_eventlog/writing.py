@@ -15,6 +15,7 @@ from stud_eventlog.group_commit import MAX_IN_FLIGHT, Again, GroupCommit, Outcom
 from stud_eventlog.log import OnLogBehind
 from stud_eventlog.types import (
     NO_HASH,
+    AnotherLog,
     Append,
     EventLogError,
     Head,
@@ -53,7 +54,7 @@ class Backend(Protocol):
 
     async def hashes_at(self, places: Sequence[tuple[str, int]]) -> list[bytes | None]: ...
 
-    async def is_initialised(self) -> bool: ...
+    async def mark(self) -> bytes | None: ...
 
 
 class Writer:
@@ -65,6 +66,7 @@ class Writer:
         self._backend = backend
         self._group = GroupCommit(self._send, max_in_flight=max_in_flight)
         self._watch_mark = False
+        self._mark: bytes | None = None
         self._mark_is_gone = False
 
     # Appending
@@ -178,11 +180,18 @@ class Writer:
         await self.check_mark()
 
     async def check_mark(self) -> None:
-        """Raises NotInitialised when the mark was required once and is not there (any more)."""
+        """Raises NotInitialised when the mark was required once and is not there (any more), AnotherLog when it is not
+        the one that was met first.
+        """
         if self._watch_mark:
-            self._mark_is_gone = not await self._backend.is_initialised()
+            found = await self._backend.mark()
+            self._mark = self._mark or found
+            self._mark_is_gone = found is None or found != self._mark
             if self._mark_is_gone:
-                raise NotInitialised
+                raise self._gone(found)
+
+    def _gone(self, found: bytes | None) -> NotInitialised:
+        return NotInitialised() if found is None else AnotherLog()
 
     async def close(self, grace_s: float) -> None:
         await self._group.close(grace_s)

@@ -95,6 +95,7 @@ class FeedReader:
         self._save_is_due = asyncio.Event()
         self._handle = handle
         self._parking = Parking(kit.log, service, feeds)
+        self._in_hand: frozenset[str] = frozenset()
         self._next_on_cursor_ahead = kit.log.on_cursor_ahead
         kit.log.on_cursor_ahead = self._rewind
 
@@ -106,6 +107,11 @@ class FeedReader:
     def stalled(self) -> frozenset[str]:
         """Feeds that stand still."""
         return frozenset(self._stalled_until)
+
+    @property
+    def held(self) -> frozenset[str]:
+        """Tables of which messages are parked, or being handled just now."""
+        return self._parking.tables | self._in_hand
 
     @property
     def parked(self) -> frozenset[str]:
@@ -191,7 +197,10 @@ class FeedReader:
                     self.counts.skipped += 1
                 else:
                     lines.setdefault(table, []).append(entry)
-        for stopped in await asyncio.gather(*(self._take_line(table, line) for table, line in lines.items())):
+        self._in_hand = frozenset(lines)
+        handled = await asyncio.gather(*(self._take_line(table, line) for table, line in lines.items()))
+        self._in_hand = frozenset()
+        for stopped in handled:
             for entry in stopped:
                 first = stops.get(entry.feed)
                 if first is None or entries.index(entry) < entries.index(first):

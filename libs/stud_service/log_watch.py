@@ -37,12 +37,18 @@ class LogWatch:
         self._kit = kit
         self._changed = changed
         self._mark_is_gone = False
+        self._lost_why = ""
         self._told_at = 0.0
 
     @property
     def reachable(self) -> bool:
         """Whether calls can be taken: the log answers, and is the one that was there before."""
         return self._kit.log.available and not self._mark_is_gone
+
+    @property
+    def is_another(self) -> bool:
+        """Whether the log that answers is not the one that was there before."""
+        return self._mark_is_gone
 
     @property
     def serving(self) -> bool:
@@ -72,6 +78,7 @@ class LogWatch:
             if not self._mark_is_gone:
                 logger.critical("log_lost_its_mark", why=str(why))
             self._mark_is_gone = True
+            self._lost_why = str(why)
         except EventLogError as why:
             logger.debug("log_is_away", why=str(why))
 
@@ -81,7 +88,7 @@ class LogWatch:
         except EventLogError as why:
             found = Trouble("LOG_AWAY", str(why), AWAY_HELP, refuses=True)
         if self._mark_is_gone:
-            found = Trouble("LOG_BEHIND", "the log has lost its mark of initialisation", LOST_HELP, refuses=True)
+            found = Trouble("LOG_BEHIND", self._lost_why, LOST_HELP, refuses=True)
         self._note(found)
 
     def _note(self, found: Trouble | None) -> None:

@@ -225,6 +225,8 @@ class Process:
             return Refused("STOPPING", "the service is stopping: connect again")
         if not self._started:
             return Refused("LOG_UNAVAILABLE", "the service is still reading its log: try again")
+        if self._watch is not None and self._watch.is_another:
+            return Refused("LOG_BEHIND", "the log is not the one that was acknowledged: operators are needed")
         if self._watch is None or not self._watch.reachable:
             return Refused("LOG_UNAVAILABLE", "the log cannot be reached; what was acknowledged is safe: try again")
         return None

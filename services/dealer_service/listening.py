@@ -52,6 +52,8 @@ class Listener:
         async with self._shoes.use(table) as shoe:
             try:
                 decided = self._decide(shoe, entry, event)
+                if isinstance(decided, Refusal) and await shoe.catch_up():
+                    decided = self._decide(shoe, entry, event)  # somebody else had written to this deck's log
             except (SealError, UnknownShuffle) as closed:
                 raise Poison(f"{type(closed).__name__}: {closed}") from None
             if isinstance(decided, Refusal):

@@ -56,6 +56,14 @@ class Shoe:
             self._clear = None
             self._known = await rebuild(self._kit.log, self.stream)
 
+    async def catch_up(self) -> bool:
+        """Read the log again where somebody else wrote to it; return whether anybody has."""
+        if await self._kit.log.head(self.stream) == self.head:
+            return False
+        self._known = None
+        await self.load()
+        return True
+
     @property
     def known(self) -> Rebuilt:
         if self._known is None:

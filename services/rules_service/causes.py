@@ -102,7 +102,7 @@ def _resolved(_state: Table, events: Sequence[Any], _meta: Meta, _open: OpenCard
 def _table_resumed(state: Table, events: Sequence[Any], _meta: Meta, _open: OpenCards) -> Sequence[cmd.Command]:
     """The ledger ends the pause that it caused; every other one is ended by an operator or by the table itself."""
     settled = state.settlement_blocked and not events[0].operator
-    return (cmd.RecordSettlement() if settled else cmd.ResumeTable(events[0].operator),)
+    return (cmd.RecordSettlement() if settled else cmd.ResumeTable(events[0].operator, events[0].reason),)
 
 
 def _cards(event: ev.CardsDealt) -> cmd.Command:

@@ -156,6 +156,15 @@ class TableActor:
                 "OUTCOME_UNKNOWN", "the log has not answered yet: repeat the call with the same request_id"
             ) from None
 
+    async def catch_up(self) -> None:
+        """Return once the table is what its log says, whoever wrote there meanwhile. Raises Refused."""
+        if self.stopping:
+            raise stopping()
+        mail = self._mail(Tick(), "", "", b"", None)
+        mail.catch_up = True
+        self._mailbox.put_nowait(mail)
+        await asyncio.shield(mail.future)
+
     def post(self, command: Command) -> None:
         """Queue a command of the table's own; its refusal is no fault."""
         self._mailbox.put_nowait(self._mail(command, "", "", b"", None))
@@ -256,6 +265,10 @@ class TableActor:
             raise Refused(self.halted.reason, self.halted.text)
         if mail.ahead and not self.ahead.is_due(mail.actor):
             raise Refused("PRE_ACTION_NOT_ALLOWED", "the choice held no more when its turn came")
+        if mail.catch_up:
+            if await self.kit.log.head(self.stream) != self.head:
+                await self._refold()
+            return Outcome(self.head.version)
         for _ in range(MAX_CONFLICTS):
             if mail.request_id:
                 ahead = isinstance(mail.command, Act) and mail.command.by_pre_action

@@ -9,6 +9,8 @@ import grpc
 import structlog
 
 from stud.table.v1 import table_service_pb2_grpc as rpc
+from stud_core.commands import Command
+from stud_core.deck_events import LogRef
 from stud_eventlog import keys
 from stud_eventlog.types import EventLogError, FeedEntry, Head
 from stud_service.feeds import FeedReader, Poison
@@ -16,6 +18,8 @@ from stud_service.keyring import KeyRing
 from stud_service.kit import Kit
 from stud_service.refusals import Refused
 from table_service import inbound
+from table_service.actor import TableActor
+from table_service.mail import behind
 from table_service.play import Streams
 from table_service.registry import Registry
 from table_service.servicer import TableServicer
@@ -36,6 +40,7 @@ class TableApp:
         self._kit = kit
         self.registry = Registry(kit, KeyRing.load(kit.keys_dir, "down").key("down"))
         self.streams = Streams(self.registry)
+        self._reader: FeedReader | None = None
         self._next_on_log_behind = kit.log.on_log_behind
         kit.log.on_log_behind = self._log_behind
         kit.on_clock_set.append(self.registry.clock_set)
@@ -48,7 +53,7 @@ class TableApp:
             feed for shard in range(keys.SHARDS) for feed in inbound.feeds_of(shard, self._kit.settings.currencies)
         ]
         trims = {keys.table_feed(shard): ("dealer", "wallet") for shard in range(keys.SHARDS)}
-        reader = FeedReader(self._kit, "table", feeds, self.handle, inbound.table_of, trim_readers=trims)
+        reader = self._reader = FeedReader(self._kit, "table", feeds, self.handle, inbound.table_of, trim_readers=trims)
         self._kit.spawn(reader.run(), "table feeds")
         self._kit.spawn(self._housekeeping(), "table housekeeping")
 
@@ -75,17 +80,40 @@ class TableApp:
         if command is None:
             return
         try:
-            actor = await self.registry.get(fact.table_id)
-            await actor.submit(command, cause=(entry.stream, entry.version), within_s=None)
+            await self._submit(entry, fact, command)
         except Refused as refused:
-            if inbound.harmless(refused.reason):
+            if inbound.harmless(refused.reason) or again:
                 return
             if refused.reason in RETRY:
                 raise EventLogError(refused.reason) from None
-            if again:
-                return
             self.registry.pause(fact.table_id, refused.reason)
             raise Poison(f"{type(fact.event).__name__} refused: {refused.reason}") from None
+
+    async def _submit(self, entry: FeedEntry, fact: inbound.Inbound, command: Command) -> None:
+        """Hand a fact in; one that is refused once more on what the log says now, since somebody else may have written
+        there. Where its sender has seen more of the log than there is, the log is behind. Raises Refused.
+        """
+        actor = await self.registry.get(fact.table_id)
+        cause = (entry.stream, entry.version)
+        try:
+            await actor.submit(command, cause=cause, within_s=None)
+        except Refused as refused:
+            if inbound.harmless(refused.reason) or refused.reason in RETRY:
+                raise
+            await actor.catch_up()
+            seen = inbound.seen_by_sender(fact)
+            if seen is not None and await self._has_lost(actor, seen):
+                raise behind() from None  # it stands for that; what is only a copy halts nothing for good
+            await actor.submit(command, cause=cause, within_s=None)
+
+    async def _has_lost(self, actor: TableActor, seen: LogRef) -> bool:
+        """Whether a table's log lacks what others have seen of it, or has something else in its place."""
+        if seen.stream != actor.stream:
+            return False
+        if seen.to_version > actor.head.version:
+            return True
+        stored = await self._kit.log.read(actor.stream, after=seen.to_version - 1, limit=1)
+        return not stored or stored[0].hash != seen.head_hash
 
     def _log_behind(self, stream: str, acknowledged: Head, found: Head) -> None:
         self.registry.log_behind(stream)
@@ -93,7 +121,9 @@ class TableApp:
             self._next_on_log_behind(stream, acknowledged, found)
 
     async def _housekeeping(self) -> None:
-        """Once a second: closed tables nobody watches."""
+        """Once a second: tables whose line is parked no more, closed tables nobody watches."""
         while True:
             await asyncio.sleep(1.0)
+            if self._reader is not None:
+                self.registry.go_on(self._reader.held)
             self.registry.forget_closed()

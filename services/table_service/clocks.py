@@ -25,7 +25,7 @@ def waits_for_cards(table: Table) -> bool:
 
 def silent_at(table: Table, asked_at_ms: int) -> int | None:
     """Return when the table is to say that its dealer is silent; None = no cards are missing, or it stands anyway."""
-    return asked_at_ms + DEALER_PATIENCE_MS if waits_for_cards(table) and not table.paused else None
+    return asked_at_ms + DEALER_PATIENCE_MS if waits_for_cards(table) and not table.stands_for else None
 
 
 def deadline_of(table: Table, command: Command) -> int:

@@ -82,6 +82,14 @@ async def facts_of(log: EventLog, entry: FeedEntry) -> tuple[list[Inbound], bool
     return [Inbound(e.table, e, version) for version, e in told if keys.shard_of(e.table) == feed.shard], True
 
 
+def seen_by_sender(fact: Inbound) -> de.LogRef | None:
+    """Return how much of the table's log its sender had seen; None = it does not say."""
+    event = fact.event
+    if isinstance(event, de.DeckCardsDealt):
+        return event.request
+    return event.table_ref if isinstance(event, ve.HandVerified | ve.HandDisputed) else None
+
+
 def table_of(entry: FeedEntry) -> str | None:
     """Return the table an entry is for; None when it is for nobody. Raises WireError, but not for a ledger's answer:
     whose it is its log tells.

@@ -30,6 +30,8 @@ class Mail(msgspec.Struct):
     cause: tuple[str, int] | None = None
     ahead: bool = False
     """Whether it is a choice ahead whose turn has come."""
+    catch_up: bool = False
+    """Whether nothing is asked but that the table be what its log says."""
 
     def done(self, outcome: Outcome) -> None:
         """Tell the caller, if he is still there."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Container
 from contextlib import asynccontextmanager
 from functools import partial
 from weakref import WeakValueDictionary
@@ -12,7 +12,7 @@ import structlog
 from google.protobuf.message import DecodeError
 
 from stud.table.v1 import table_service_pb2 as pb
-from stud_core.commands import PauseTable
+from stud_core.commands import PauseTable, ResumeTable
 from stud_core.state import Life
 from stud_eventlog import keys
 from stud_eventlog.errors import EventLogError, LogUnavailable, NotInitialised
@@ -47,6 +47,7 @@ class Registry:
             for table_id, row in rows.items():
                 if row.life != pb.TABLE_LIFE_CLOSED:
                     await self._load_if_sound(table_id)
+                    self._check_not_behind(table_id, row.version)
         log.info("tables_loaded", tables=len(self._tables))
 
     async def _rows(self, shard: int) -> dict[str, pb.TableSummary]:
@@ -82,6 +83,13 @@ class Registry:
                     await backoff.wait(self.kit.log, refused, what=f"load table {table_id}")
                     continue
             return
+
+    def _check_not_behind(self, table_id: str, version: int) -> None:
+        """The lobby was told of this version in the commit that made it: a log that ends before has lost its end."""
+        actor = self._tables.get(table_id)
+        if actor is not None and actor.head.version < version:
+            log.critical("log_behind", table=table_id, told=version, found=actor.head.version)
+            actor.halt(behind())
 
     async def _load(self, table_id: str) -> TableActor | None:
         """Load a table from its log, None when it has none. Raises Refused when the log cannot be used."""
@@ -174,6 +182,14 @@ class Registry:
         actor = self._tables.get(table_id)
         if actor is not None:
             actor.post(PauseTable(reason, ""))
+
+    def go_on(self, held: Container[str]) -> None:
+        """End the pause of tables that stood since a message for them could not be handled, and whose line is ``held``
+        no more: operators have let it be handled again, or dropped it. Whatever else they are paused for stays.
+        """
+        for actor in self._tables.values():
+            if actor.table.parked and actor.table_id not in held:
+                actor.post(ResumeTable("", actor.table.parked))
 
     def log_behind(self, stream: str) -> None:
         """Halt the table whose log lost what it had acknowledged."""

@@ -43,7 +43,7 @@ def table_view(
     view = pb.TableView(
         config=config or config_message(table),
         life=pb.TableLife.ValueType(int(table.life)),
-        paused=halted or table.standing or table.paused or held,
+        paused=halted or table.stands_for or held,
         waiting_for=_waits_for(table, halted, held),
         hand_no=table.hand_no if hand is None else hand.hand_no,
         button=table.button,
@@ -211,7 +211,7 @@ def summary(table: Table) -> pb.TableSummary:
         seats=config.ruleset.seats,
         seated=sum(s.status in _AT_A_SEAT for s in table.sittings.values()),
         life=pb.TableLife.ValueType(int(table.life)),
-        paused=table.standing or table.paused,
+        paused=table.stands_for,
         hand_no=table.hand_no,
         version=table.version,
     )

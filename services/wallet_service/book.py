@@ -201,7 +201,10 @@ class Book:
         for _ in range(MAX_CONFLICTS):
             if self._stale:
                 await self._rebuild()
+            head = self.head
             decided = [self._decide(mail) for mail in waiting]
+            if await self._is_stale_for(waiting, head):
+                continue
             appends = [append for _, _, append in decided if append is not None]
             results = iter(await self._kit.log.append_many(appends) if appends else [])
             waiting = _answer(decided, results)
@@ -209,6 +212,14 @@ class Book:
                 return
             self._stale = True
         raise EventLogError("another writer keeps changing this ledger")
+
+    async def _is_stale_for(self, waiting: Sequence[Mail], head: Head) -> bool:
+        """Before what a table or the referee sent is called wrong, see whether somebody else wrote to this ledger since
+        it was known to end at ``head``: then all is decided again on what the log says. Nothing has been sent yet.
+        """
+        if any(mail.cause is not None and isinstance(mail.failure, Refused) for mail in waiting):
+            self._stale = await self._kit.log.head(self.stream) != head
+        return self._stale
 
     def _decide(self, mail: Mail) -> Decided:
         mail.failure = mail.after.failure if mail.after is not None else None

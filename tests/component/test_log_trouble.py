@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import grpc
 import pytest
 
 from stud_eventlog.redis_streams import RedisEventLog
@@ -106,4 +107,26 @@ def test_a_service_tells_its_health_and_a_critical_line_and_still_answers(
     get_table(running.address)  # what only looks is served
     asyncio.run(send(fresh_server.url, CASES[case][1]))
     running.until_serving()
+    assert running.stop() == 0
+
+
+def test_a_log_that_was_emptied_and_initialised_again_is_behind(
+    fresh_server: EmbeddedServer, start: Callable[..., Running]
+) -> None:
+    """Both happen between two looks at it: the service must not take it for the log that it knew."""
+    asyncio.run(initialise(fresh_server.url))
+    running = start(fresh_server.url)
+    running.until_serving()
+
+    async def emptied() -> None:
+        await send(fresh_server.url, [("FLUSHALL",)])
+        await initialise(fresh_server.url)
+
+    asyncio.run(emptied())
+    running.until(lambda: check(running.address) is not None)
+    running.until(lambda: "log_trouble" in running.events())
+    assert running.line("log_trouble")["code"] == "LOG_BEHIND"
+    with pytest.raises(grpc.RpcError) as refused:
+        get_table(running.address)
+    assert "not the one that was acknowledged" in str(refused.value)
     assert running.stop() == 0

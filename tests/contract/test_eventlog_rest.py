@@ -8,7 +8,7 @@ from stud_eventlog import guards, keys
 from stud_eventlog.log import EventLog
 from stud_eventlog.memory import MemoryEventLog
 from stud_eventlog.redis_streams import RedisEventLog
-from stud_eventlog.types import Append, EventLogError, FeedItem, Head, LobbyRow, NotInitialised
+from stud_eventlog.types import AnotherLog, Append, EventLogError, FeedItem, Head, LobbyRow, NotInitialised
 from stud_service.embedded import EmbeddedServer
 from tests.support.eventlogs import World, an_append, write
 
@@ -44,8 +44,12 @@ async def test_when_everything_is_lost_nothing_is_started_over(world: World):
     with pytest.raises(NotInitialised):
         await fresh.require_initialised()
     await log.initialise()
-    await log.ping()  # the mark is back, and with it the permission to write
-    assert (await log.append(an_append(keys.table_log(7, "t-2")))).version == 1
+    with pytest.raises(AnotherLog, match="initialised again"):  # a mark is there, but not that of what is lost
+        await log.ping()
+    with pytest.raises(NotInitialised):
+        await log.append(an_append(keys.table_log(7, "t-2")))
+    await fresh.require_initialised()
+    assert (await fresh.append(an_append(keys.table_log(7, "t-2")))).version == 1
 
 
 async def test_ping_notices_that_the_mark_is_gone(world: World):

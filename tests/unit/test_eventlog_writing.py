@@ -419,14 +419,16 @@ class TestMemoryFaults:
         asked: list[None] = []
         waits, go_on = asyncio.Event(), asyncio.Event()
 
-        async def slow_for_who_verifies() -> bool:
+        mark = await log._backend.mark()
+
+        async def slow_for_who_verifies() -> bytes | None:
             asked.append(None)
             if len(asked) == 2:
                 waits.set()
                 await go_on.wait()
-            return True
+            return mark
 
-        monkeypatch.setattr(log._backend, "is_initialised", slow_for_who_verifies)
+        monkeypatch.setattr(log._backend, "mark", slow_for_who_verifies)
         store.restore(older)
         await waits.wait()
         bodies = [b"%d" % n for n in range(3, 3 + HELD_PER_STREAM + 1)]

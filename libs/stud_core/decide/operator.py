@@ -55,10 +55,12 @@ def pause_table(state: Table, command: cmd.PauseTable, _ctx: Context) -> Answer:
         paused = state.paused != ""
     elif command.reason == SETTLEMENT_BLOCKED:
         paused = state.settlement_blocked
-    else:  # a fault that this service found: operators must see it, whatever they paused for
+    elif command.reason in SYSTEM_PAUSES:  # operators must see it, whatever they paused for
         paused = state.paused == command.reason
+    else:  # a message that could not be handled
+        paused = state.parked == command.reason
     if paused:
-        return Rejection(Reason.TABLE_PAUSED, f"the table is paused: {state.paused}")
+        return Rejection(Reason.TABLE_PAUSED, f"the table is paused: {state.stands_for}")
     return [ev.TablePaused(command.reason or "PAUSED", command.operator)]
 
 
@@ -66,9 +68,13 @@ def resume_table(state: Table, command: cmd.ResumeTable, _ctx: Context) -> Answe
     """End a pause, and draining; not while something stands that concerns money."""
     if state.life is Life.CLOSED:
         return _not_open(state)
+    if command.reason:
+        if state.parked != command.reason:
+            return Rejection(Reason.TABLE_NOT_PAUSED, f"the table is not paused for {command.reason}")
+        return [ev.TableResumed(command.operator, command.reason)]
     if state.standing:
         return Rejection(Reason.TABLE_PAUSED, _WHAT_STANDS[state.standing])
-    if not state.paused and state.life is not Life.DRAINING:
+    if not (state.paused or state.parked) and state.life is not Life.DRAINING:
         return Rejection(Reason.TABLE_NOT_PAUSED, "the table is neither paused nor draining")
     return [ev.TableResumed(command.operator)]
 

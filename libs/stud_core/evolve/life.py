@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from stud_core import events as ev
 from stud_core.evolve.changes import lift, own
-from stud_core.state import DEALER_SILENT, DISPUTED, SETTLEMENT_BLOCKED, Life, Table
+from stud_core.state import DEALER_SILENT, DISPUTED, SETTLEMENT_BLOCKED, SYSTEM_PAUSES, Life, Table
 
 
 def _table_opened(state: Table, event: ev.TableOpened) -> None:
@@ -37,10 +37,12 @@ def _hand_resolved(state: Table, event: ev.TableHandResolved) -> None:
 
 
 def _paused(state: Table, event: ev.TablePaused) -> None:
-    """A blocked settlement stands beside what an operator paused for, and ends without ending that."""
+    """A blocked settlement or a parked message stands beside what an operator paused for, and ends without that."""
     if event.reason == SETTLEMENT_BLOCKED and not event.operator:
         state.settlement_blocked = True
         state.paused = state.paused or event.reason
+    elif not event.operator and event.reason not in SYSTEM_PAUSES:
+        state.parked = event.reason
     else:
         state.paused = event.reason
 
@@ -49,12 +51,15 @@ def _resumed(state: Table, event: ev.TableResumed) -> None:
     """Without an operator it says that what the system itself paused for is over: the ledger has booked what was
     blocked, the dealer has answered.
     """
+    if event.reason:
+        state.parked = ""
+        return
     if not event.operator:
         state.settlement_blocked = False
         lift(state, SETTLEMENT_BLOCKED)
         lift(state, DEALER_SILENT)
         return
-    state.paused = ""
+    state.paused = state.parked = ""
     if state.life is Life.DRAINING:
         state.life = Life.OPEN
 

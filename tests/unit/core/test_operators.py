@@ -46,6 +46,24 @@ def test_a_pause_lets_the_running_hand_finish():
     house.send(cmd.StartHand())
 
 
+def test_a_parked_message_holds_a_table_beside_what_an_operator_paused_for():
+    house = started()
+    end(house)
+    house.send(cmd.PauseTable("lunch", "op"))
+    house.send(cmd.PauseTable("NO_HAND", ""))
+    assert (house.state.stands_for, house.state.parked) == ("lunch", "NO_HAND")
+    assert house.refuse(cmd.PauseTable("NO_HAND", "")).reason is Reason.TABLE_PAUSED
+    assert house.refuse(cmd.ResumeTable("", "UNEXPECTED_CARDS")).reason is Reason.TABLE_NOT_PAUSED
+    assert house.send(cmd.ResumeTable("", "NO_HAND")) == [ev.TableResumed("", "NO_HAND")]
+    assert house.state.stands_for == "lunch"
+    house.send(cmd.ResumeTable("op"))
+    house.send(cmd.PauseTable("NO_HAND", ""))
+    house.ready_deck()
+    assert house.refuse(cmd.StartHand()).reason is Reason.HAND_NOT_STARTABLE
+    house.send(cmd.ResumeTable("op"))  # whatever it stands for, an operator may let it go on
+    house.send(cmd.StartHand())
+
+
 def test_a_pause_without_a_reason_has_one():
     assert House(RULES).send(cmd.PauseTable("", "op")) == [ev.TablePaused("PAUSED", "op")]
 

@@ -18,8 +18,7 @@ from stud_core import events as ev
 from stud_core.state import SYSTEM_PAUSES
 from stud_eventlog import keys
 from stud_eventlog.memory import MemoryEventLog
-from stud_eventlog.types import Append, FeedEntry
-from stud_service.feeds import Poison
+from stud_eventlog.types import Append, Head
 from stud_service.refusals import Refused
 from stud_wire.commits import Meta, encode_commit, encode_event
 from table_service.hub import Viewer
@@ -140,18 +139,19 @@ async def test_a_table_that_cannot_take_what_it_is_told_is_paused_for_the_reason
         shard = keys.shard_of("t-1")
         ref = de.LogRef("stream", 1, 2, bytes(32))
         nonsense = de.DeckCardsDealt(1, 2, ref, (), (ev.UpCard(1, 3),), (), None, None, (3,))
-        entry = FeedEntry(
-            keys.dealer_feed(shard), "1-0", keys.deck_log(shard, "t-1"), 3, 0, bytes(32), encode_event(nonsense)
-        )
-        for _ in range(2):
-            with pytest.raises(Poison, match="UNEXPECTED_CARDS"):
-                await system.tables.handle([entry])
-        await game.until(lambda t: t.paused)
-        assert game.table.paused == "UNEXPECTED_CARDS"
+        for version in (3, 4):
+            stream, feed = keys.deck_log(shard, "t-1"), keys.dealer_feed(shard)
+            system.store._put(feed, stream, Head(version, bytes(32)), 0, encode_event(nonsense))
+            system.store.wake_readers()
+            await game.until(lambda t: t.parked)
+        await asyncio.sleep(1)
+        (first, second) = await system.kits["table"].log.dead_list("table")
+        assert "UNEXPECTED_CARDS" in first.reason
+        assert "behind a parked message" in second.reason
+        assert game.table.stands_for == "UNEXPECTED_CARDS"
         paused = game.actor.head.version
-        await game.play(1)  # the hand goes on, and no other begins
+        await game.act(STAY)  # the hand goes on, as far as its cards have come
         await asyncio.sleep(5)
-        assert game.table.hand is None
         assert "table_paused" not in await events_of(game, paused)
 
 

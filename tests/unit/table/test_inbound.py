@@ -133,7 +133,11 @@ def test_a_refusal_is_done_poison_or_a_reason_to_try_again(tmp_path, monkeypatch
     async def refuse(*_: Any, **__: Any) -> None:
         raise Refused(reason, "because")
 
+    async def nothing_new(_: TableActor) -> None:
+        pass
+
     monkeypatch.setattr(TableActor, "submit", refuse)
+    monkeypatch.setattr(TableActor, "catch_up", nothing_new)
     expected: type[Exception] | None = Poison
     if reason in {"ALREADY_DONE", "TABLE_PAUSED"}:
         expected = None

@@ -1626,16 +1626,20 @@ class TableResumed(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     OPERATOR_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
     operator: _builtins.str
-    """Who."""
+    """Who; empty = the system."""
+    reason: _builtins.str
+    """What the system had paused for, where that alone is over; empty = as the operator says."""
     def __init__(
         self,
         *,
         operator: _builtins.str = ...,
+        reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["operator", b"operator"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["operator", b"operator", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
