@@ -88,7 +88,7 @@ async def _up(stack: Stack, json_output: bool) -> None:
                 write_running(path, stack.running())
                 written.add(path)
             except OSError as error:
-                stack.report(f"{path} cannot be written ({error.strerror}): other commands will not find this system")
+                stack.report(f"{path} cannot be written ({error.strerror}): other commands may not find this system")
 
     try:
         await stack.start()
