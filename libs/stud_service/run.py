@@ -22,7 +22,6 @@ from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from stud_eventlog.errors import EventLogError, LogUnavailable, NotInitialised, UnsafeServer, UnusableUrl
-from stud_eventlog.log import EventLog
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import Head
 from stud_service import GRPC_CAME_FIRST, logging
