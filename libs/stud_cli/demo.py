@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from stud_cli.audit import Audit, audit_log, show
 from stud_cli.demo_table import DemoTable, TablePlan
 from stud_cli.drawing import draw, money
+from stud_cli.keeping import keep
 from stud_cli.ledgers import Ledger
 from stud_cli.output import FINE, FOUND, JsonFlag, command, console, could_not_run, last_line, notes, table_of
 from stud_cli.people import People
@@ -86,7 +87,7 @@ def _new_directory(named: Path | None) -> Path:
 async def _demo(directory: Path, plans: list[TablePlan], quiet: bool) -> int:
     began = time.monotonic()
     say = (lambda _: None) if quiet else console.print
-    async with Stack(directory, report=say) as stack:
+    async with Stack(directory, report=say, console=None if quiet else console) as stack:
         people = People(stack.endpoints, stack.keys_dir)
         try:
             tables = [DemoTable(people, plan) for plan in plans]
@@ -124,17 +125,22 @@ async def _demo(directory: Path, plans: list[TablePlan], quiet: bool) -> int:
 
 async def _play(tables: list[DemoTable], stack: Stack, quiet: bool) -> None:
     """Play all tables at once, drawing them where somebody looks on."""
-    watcher = asyncio.create_task(stack.watch())
+    keeper = asyncio.create_task(keep(stack))
     players = asyncio.gather(*(table.play() for table in tables))
+    keeper.add_done_callback(lambda _: players.cancel())
     try:
         if quiet or not sys.stdout.isatty():
             await _with_progress(tables, players, quiet)
         else:
             await _with_live_tables(tables, players)
+    except asyncio.CancelledError:
+        if keeper.done():
+            keeper.result()  # what could not be kept is why nobody plays on
+        raise
     finally:
-        watcher.cancel()
+        keeper.cancel()
         players.cancel()
-        await asyncio.gather(watcher, players, return_exceptions=True)
+        await asyncio.gather(keeper, players, return_exceptions=True)
 
 
 async def _with_progress(tables: list[DemoTable], players: asyncio.Future[list[None]], quiet: bool) -> None:

@@ -120,13 +120,16 @@ def arithmetic(course: Course, config: TableConfig) -> list[str]:
         street = _Street(facts, left)
         for move in [move for move in course.expected.moves if move.street == facts.street]:
             turn, wanted = street.turn(), street.wanted(move, config)
-            if turn not in {0, move.seat}:
-                faults.append(f"street {facts.street}: {names[turn]} has to act, recorded {names[move.seat]} {move}")
+            if (turn or street.last) and turn != move.seat:
+                who = f"{names[turn]} has to act" if turn else "nobody has to act any more"
+                faults.append(f"street {facts.street}: {who}, recorded {names[move.seat]} {move}")
             if wanted:
                 faults.append(f"street {facts.street}: {names[move.seat]} {move}, wanted {wanted}")
             street.take(move, config)
-        if street.turn() and len(street.live) > 1:
+        if street.turn():
             faults.append(f"street {facts.street} ends where {names[street.turn()]} has to act")
+        if not street.last and sum(left[seat] > 0 for seat in facts.dealt) > 1:
+            faults.append(f"street {facts.street}: nobody acts though several have chips")
         bets = [street.bets.get(seat, 0) for seat in range(9)]
         seat, amount = uncalled(bets, [seat in street.live for seat in range(9)])
         if amount:
@@ -152,7 +155,7 @@ class _Street:
 
     def turn(self) -> int:
         """Seat of the next to act, 0 before the first one and after the last."""
-        if not self.last:
+        if not self.last or len(self.live) < 2:
             return 0
         able = [seat for seat in self.live if self.left[seat]]
         later = sorted(able, key=lambda seat: (seat <= self.last, seat))

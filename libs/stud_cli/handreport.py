@@ -79,6 +79,7 @@ class Report(msgspec.Struct):
             "hands": self.hands,
             "matched": self.matched,
             "mismatched": [{"id": verdict.hand_id, "why": verdict.why} for verdict in self.mismatched],
+            "partly": [{"id": verdict.hand_id, "why": verdict.note} for _, verdict in sorted(self.noted.items())],
         }
         return msgspec.json.encode(found).decode()
 

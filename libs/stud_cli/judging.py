@@ -19,6 +19,7 @@ from stud_cli.handfaults import contradictions
 from stud_cli.handfile import RecordedHand, said_once
 from stud_cli.handpots import arithmetic, unpaid
 from stud_cli.handscript import Script, table_config
+from stud_cli.hidden_actors import nobody_can_begin
 from stud_cli.hidden_cards import Cards, boards_hidden, deck_of, draw
 from stud_cli.hidden_proofs import Proofs
 from stud_cli.output import notes
@@ -89,8 +90,10 @@ def _judge_script(script: Script, cards: Cards, stated: list[str], rng: Random) 
     if cards.contradicted and not faults:
         faults.append(f"{unpaid(course)}: {cards.contradicted}")
     if not cards.fits_actors:
+        impossible = nobody_can_begin(course)
         note = "no draw of the hidden cards brings out the recorded actors: only amounts and awards were checked"
-        why = [*stated, *cards.wrong_actors, *faults]
+        note = "" if impossible else note
+        why = [*stated, *(cards.wrong_actors or impossible), *faults]
         if not stated and not faults:
             why += _illegal_amounts(script, rng)
         return Verdict(course.hand_id, said_once(why), note)

@@ -15,7 +15,10 @@ from pathlib import Path
 
 import msgspec
 
-from stud_cli.stack import read_running, with_way_out
+from stud_cli.output import notes
+from stud_cli.running import read_running
+from stud_cli.stack import with_way_out
+from stud_cli.waiting import Waiting
 from stud_eventlog.errors import EventLogError, UnusableUrl
 from stud_eventlog.log import EventLog
 from stud_eventlog.redis_streams import RedisEventLog
@@ -73,7 +76,8 @@ async def _start_on(data: Path, stack: contextlib.AsyncExitStack) -> str:
         raise NoLog(f"there is no log in {data}: want a directory as `stud up --data` or `stud demo` leaves it")
     server = EmbeddedServer(data / "redis", environ={"PATH": os.environ.get("PATH", "")})
     try:
-        await server.start()
+        with Waiting(notes if notes.is_terminal else None) as waiting:
+            await server.start(loading=lambda share: waiting.show(f"the log in {data} is read", share))
     except EmbeddedServerError as error:
         raise NoLog(f"the log in {data} cannot be opened: {with_way_out(error, data)}") from error
     except OSError as error:

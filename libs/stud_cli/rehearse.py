@@ -98,7 +98,9 @@ class _Run:
             if directory is None:
                 people = _running_people()
             else:
-                system = await stack.enter_async_context(Stack(directory, allow_stacked_decks=True))
+                system = await stack.enter_async_context(
+                    Stack(directory, allow_stacked_decks=True, console=None if quiet else notes)
+                )
                 people = People(system.endpoints, system.keys_dir)
             stack.push_async_callback(people.close)
             await decks_can_be_stacked(people)

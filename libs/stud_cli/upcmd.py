@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from stud_cli.keeping import keep
 from stud_cli.offline import RUNNING
 from stud_cli.output import JsonFlag, console, could_not_run, last_line, notes
-from stud_cli.stack import FIRST_PORT, Stack, StackError, orphans, read_running, write_running
+from stud_cli.running import orphans, read_running, write_running
+from stud_cli.stack import FIRST_PORT, Stack, StackError
 from stud_cli.stopping import run_with_one_stop
+
+ENDING_S = 20.0
+"""What an earlier `stud up` started ends by itself when that was killed; a service has a grace of some seconds."""
 
 
 def up(
@@ -33,7 +39,7 @@ def up(
     ] = FIRST_PORT,
     json_output: JsonFlag = False,
 ) -> None:
-    """Start the log's server and the four services, watch them, stop them in order on Ctrl-C.
+    """Start the log's server and the four services, start again what dies, stop them in order on Ctrl-C.
 
     Example: stud up --data var
     """
@@ -41,13 +47,7 @@ def up(
         running = read_running(path)
         if running is not None:
             could_not_run(f"already up (process {running.pid}): stop it first, or use its endpoints in {path}")
-        left = orphans(path)
-        if left:
-            names = ", ".join(f"{name} {pid}" for name, pid in left.items())
-            could_not_run(
-                f"an earlier `stud up` was killed and what it started runs on ({names}): "
-                f"end them with `kill {' '.join(map(str, left.values()))}`"
-            )
+        _wait_for_the_last_of(path)
     out = notes if json_output else console
     stack = Stack(
         data,
@@ -55,6 +55,7 @@ def up(
         allow_stacked_decks=allow_stacked_decks,
         cut_torn_tail=cut_torn_tail,
         report=lambda text: out.print(text, markup=False, soft_wrap=True),
+        console=out,
     )
     try:
         run_with_one_stop(_up(stack, json_output))
@@ -64,18 +65,38 @@ def up(
         return  # that is how it ends
 
 
+def _wait_for_the_last_of(path: Path) -> None:
+    """Wait until everything has ended that an earlier `stud up` started which was killed."""
+    give_up_at = time.monotonic() + ENDING_S
+    while left := orphans(path):
+        if time.monotonic() > give_up_at:
+            names = ", ".join(f"{name} {pid}" for name, pid in left.items())
+            could_not_run(
+                f"an earlier `stud up` was killed and what it started runs on ({names}): "
+                f"end them with `kill {' '.join(map(str, left.values()))}`"
+            )
+        time.sleep(0.1)
+
+
 async def _up(stack: Stack, json_output: bool) -> None:
     paths = {RUNNING, stack.data_dir / RUNNING.name}
-    written: list[Path] = []
+    written: set[Path] = set()
+
+    def say_where() -> None:
+        for path in paths:
+            try:
+                write_running(path, stack.running())
+                written.add(path)
+            except OSError as error:
+                stack.report(f"{path} cannot be written ({error.strerror}): other commands may not find this system")
+
     try:
         await stack.start()
-        for path in paths:
-            write_running(path, stack.running())
-            written.append(path)
+        say_where()
         stack.report(f"ready    {RUNNING} names the endpoints; Ctrl-C stops")
         if json_output:
             last_line({"ready": True, "endpoints": stack.endpoints, "redis_url": stack.redis_url})
-        await stack.watch()
+        await keep(stack, changed=say_where)
     finally:
         try:
             if stack.server.running:

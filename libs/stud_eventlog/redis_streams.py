@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 
 from stud_eventlog import keys
 from stud_eventlog.availability import Availability
-from stud_eventlog.entries import as_feed_entry, id_parts
+from stud_eventlog.entries import Row, as_feed_entry, id_parts
 from stud_eventlog.group_commit import MAX_IN_FLIGHT, MAX_REPEATING
 from stud_eventlog.guards import MIN_VERSION, SETTING_NAMES, new_mark, parse_version, server_problems, setting_problems
 from stud_eventlog.log import OnCursorAhead, OnLogBehind, StreamKind
@@ -62,6 +62,8 @@ class RedisEventLog:
     ) -> None:
         self._allow_volatile = allow_volatile
         self.on_cursor_ahead: OnCursorAhead | None = None
+        self.commits_moved = 0
+        """Commits that were read or written so far: while it grows something is being done."""
         self._wires = (writer_wire, reader_wire, question_wire)
         self._wire = writer_wire
         self._question_wire = question_wire
@@ -174,10 +176,14 @@ class RedisEventLog:
         self._writer.on_log_behind = callback
 
     async def append(self, append: Append) -> Head:
-        return await self._writer.append(append)
+        head = await self._writer.append(append)
+        self.commits_moved += 1
+        return head
 
     async def append_many(self, appends: Sequence[Append]) -> list[Head | VersionConflict]:
-        return await self._writer.append_many(appends)
+        heads = await self._writer.append_many(appends)
+        self.commits_moved += len(heads)
+        return heads
 
     def forget(self, stream: str) -> None:
         self._writer.acknowledged.forget(stream)
@@ -188,10 +194,15 @@ class RedisEventLog:
         return await self._questions.head(stream)
 
     async def read(self, stream: str, after: int = 0, limit: int = 500) -> list[StoredCommit]:
-        return [commit for commit, _ in await self._questions.rows(stream, after, limit)]
+        return [commit for commit, _ in await self._rows(stream, after, limit)]
 
     def read_all(self, stream: str, after: int = 0) -> AsyncIterator[StoredCommit]:
-        return verified(stream, after, self._questions.rows, self._questions.head)
+        return verified(stream, after, self._rows, self._questions.head)
+
+    async def _rows(self, stream: str, after: int, limit: int) -> list[Row]:
+        rows = await self._questions.rows(stream, after, limit)
+        self.commits_moved += len(rows)
+        return rows
 
     # Feeds
 

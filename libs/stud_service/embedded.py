@@ -16,19 +16,24 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from stud_service.bound import bound_to_us
+from stud_service.disk import full_disk, is_full
 from stud_service.ports import Port
 
 URL_VARIABLE = "STUD_REDIS_URL"
 MIN_VERSION = (7, 2)
 NAMES = ("valkey-server", "redis-server")
 
-START_TIMEOUT_S = 60.0
-"""Includes loading the file of an earlier run."""
+SILENT_S = 60.0
+"""A server that loads its file may take as long as it gets on; after so long without it is given up."""
+
+POLL_S = 0.01
+LOADING_POLL_S = 0.2
 
 STOP_TIMEOUT_S = 10.0
 PORT_ATTEMPTS = 5
@@ -45,6 +50,7 @@ SAFE_SETTINGS = {
 AOF_DIR = "appendonlydir"
 AOF_MANIFEST = "appendonly.aof.manifest"
 _TORN = re.compile(r"Unexpected end of file reading the append only file (\S+)\. You can")
+_FULL = re.compile(r"No space left on device|Disk quota exceeded")
 _DAMAGED = re.compile(r"Bad file format reading the append only file (\S+): make a backup")
 
 
@@ -169,8 +175,10 @@ class EmbeddedServer:
 
     # Starting
 
-    async def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Returns when the server answers and has loaded its file."""
+    async def start(self, silent_s: float = SILENT_S, loading: Callable[[float], None] = lambda _: None) -> None:
+        """Returns when the server answers and has loaded its file, which takes as long as it gets on; ``loading`` is
+        told how much of it is done, 0 to 1. Raises EmbeddedServerError; after ``silent_s`` without progress too.
+        """
         if self.running:
             return
         binary = await asyncio.to_thread(find_server, self._path)
@@ -180,7 +188,7 @@ class EmbeddedServer:
                 self.port = self._own.number
             self._launch(binary)
             try:
-                await self._wait_until_ready(timeout_s)
+                await self._wait_until_ready(silent_s, loading)
             except EmbeddedServerError:
                 await self.kill()
                 # Where a port cannot be held somebody else may have taken it meanwhile.
@@ -220,7 +228,7 @@ class EmbeddedServer:
                 ) from None
             # The server inherits the lock and holds it as long as it lives, however it dies and whoever started it.
             self._process = subprocess.Popen(
-                [str(binary), *arguments],
+                bound_to_us([str(binary), *arguments]),
                 stdin=subprocess.DEVNULL,
                 stdout=log,  # what it says before it has understood where its log is
                 stderr=log,
@@ -232,35 +240,49 @@ class EmbeddedServer:
     def _pid_in_file(self) -> str:
         return self.pid_path.read_text().strip() if self.pid_path.exists() else ""
 
-    async def _wait_until_ready(self, timeout_s: float) -> None:
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + timeout_s
+    async def _wait_until_ready(self, silent_s: float, loading: Callable[[float], None]) -> None:
+        now_s = asyncio.get_running_loop().time
+        loaded, give_up_at = 0, now_s() + silent_s
         process = self._process
         while process is not None:
             if process.poll() is not None:
-                raise self._stopped(process.returncode)
-            if await self._is_ready():
+                raise self.why_it_ended()
+            info = await info_of(self.port)
+            if self._is_ready(info) or (not info and self._says_it_is_ready() and await ping(self.port) != ""):
                 return
-            if loop.time() > deadline:
-                raise EmbeddedServerError(f"the server is not ready after {timeout_s:.0f} s, see {self.log_path}")
-            await asyncio.sleep(0.01)
+            if int(info.get("loading_loaded_bytes", 0)) > loaded:
+                loaded, give_up_at = int(info["loading_loaded_bytes"]), now_s() + silent_s
+                loading(float(info.get("loading_loaded_perc", 0)) / 100)
+            if now_s() > give_up_at:
+                raise EmbeddedServerError(f"the server has not got on for {silent_s:.0f} s, see {self.log_path}")
+            await asyncio.sleep(LOADING_POLL_S if loaded else POLL_S)
 
-    def _stopped(self, code: int | None) -> EmbeddedServerError:
-        """The server's own advice for its file names a program that the wheel does not bring."""
+    def _is_ready(self, info: Mapping[str, str]) -> bool:
+        """What it says itself, also where the disk takes no more lines of its log. On a port that was taken somebody
+        else's server answers, which is another process.
+        """
+        return info.get("process_id") == str(self.pid) and info.get("loading") == "0"
+
+    def _says_it_is_ready(self) -> bool:
+        """Where an access list lets nobody ask, its log is left."""
+        return "Ready to accept connections" in self._log_since_start()
+
+    def why_it_ended(self) -> EmbeddedServerError:
+        """What its log says of its end; its own advice names a program that the wheel does not bring. Of a full disk
+        the log may know nothing: it is on the same disk.
+        """
         said = self._log_since_start()
         if torn := _TORN.search(said):
             return TornFileError(self.data_dir / AOF_DIR / torn[1])
         if damaged := _DAMAGED.search(said):
             file = self.data_dir / AOF_DIR / damaged[1]
             return EmbeddedServerError(f"{file} is damaged: put it back from a copy")
-        return EmbeddedServerError(
-            f"the server stopped with code {code} while starting. Its last words:\n{self._log_tail()}"
-        )
-
-    async def _is_ready(self) -> bool:
-        # Its own log is asked first: on a port that was taken PING would be answered by somebody else's server, and
-        # with an ACL the answer is about permission and says nothing about loading.
-        return "Ready to accept connections" in self._log_since_start() and await ping(self.port) != ""
+        if _FULL.search(said):
+            return EmbeddedServerError(is_full(self.data_dir))
+        if problem := full_disk(self.data_dir):
+            return EmbeddedServerError(problem)
+        code = None if self._process is None else self._process.returncode
+        return EmbeddedServerError(f"the server ended with {code}. Its last words:\n{self._log_tail()}")
 
     def _log_since_start(self) -> str:
         if not self.log_path.exists():
@@ -303,13 +325,27 @@ class EmbeddedServer:
 
 async def ping(port: int, timeout_s: float = 1.0) -> str:
     """Returns the first line that a server on this port answers to PING; empty when nobody does."""
+    return (await _asked(port, b"PING", timeout_s)).partition("\r\n")[0].strip()
+
+
+async def info_of(port: int, timeout_s: float = 1.0) -> dict[str, str]:
+    """Returns what a server on this port says of itself; nothing when nobody does, or does not want to."""
+    said = await _asked(port, b"INFO server persistence", timeout_s)
+    return {} if said.startswith("-") else dict(line.split(":", 1) for line in said.splitlines() if ":" in line)
+
+
+async def _asked(port: int, command: bytes, timeout_s: float) -> str:
+    """Returns an answer as it comes over the wire: a line, or what a line that begins with $ announces."""
     try:
         async with asyncio.timeout(timeout_s):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             try:
-                writer.write(b"PING\r\n")
-                return (await reader.readline()).decode(errors="replace").strip()
+                writer.write(command + b"\r\n")
+                first = await reader.readline()
+                if first.startswith(b"$"):
+                    first = await reader.readexactly(int(first[1:]))
+                return first.decode(errors="replace")
             finally:
                 writer.close()
-    except OSError:  # refused, reset or timed out
+    except (OSError, ValueError, asyncio.IncompleteReadError):  # refused, reset or timed out; no such server
         return ""

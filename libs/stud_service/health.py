@@ -7,11 +7,16 @@ bytes, and it needs no token, would keep the status from ever changing and the s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import Any, Final
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+COMMITS_KEY: Final = "stud-commits"
+"""In the trailing metadata of the answer that a service does not serve: how many commits it has read and written.
+Whoever waits for it sees by that whether it only takes long.
+"""
 
 Request = health_pb2.HealthCheckRequest
 Response = health_pb2.HealthCheckResponse
@@ -20,7 +25,8 @@ Response = health_pb2.HealthCheckResponse
 class Health(health_pb2_grpc.HealthServicer):
     """The status of each name that was told of."""
 
-    def __init__(self) -> None:
+    def __init__(self, commits_moved: Callable[[], int] = lambda: 0) -> None:
+        self._commits_moved = commits_moved
         self._statuses: dict[str, int] = {}
         self._changed = asyncio.Event()
         self._ended = False
@@ -44,6 +50,8 @@ class Health(health_pb2_grpc.HealthServicer):
         if status is None:
             context.set_code(grpc.StatusCode.NOT_FOUND)
             return Response()
+        if status != Response.SERVING:
+            context.set_trailing_metadata(((COMMITS_KEY, str(self._commits_moved())),))
         return Response(status=status)
 
     async def Watch(self, request: Request, context: Any) -> AsyncIterator[Response]:

@@ -5,16 +5,33 @@ grpc_health_probe, and this needs nothing that a service does not need itself.
 """
 
 import sys
+from typing import NamedTuple
 
 import grpc
 from grpc_health.v1 import health_pb2
+
+from stud_service.health import COMMITS_KEY
 
 # Below the interval at which a container runtime asks again, so that probes do not pile up.
 TIMEOUT_S = 2.0
 
 
+class Answer(NamedTuple):
+    """``problem``: what is wrong, None when the service serves. ``commits``: how many it has read and written until
+    now, where it does not serve and says so.
+    """
+
+    problem: str | None
+    commits: int = 0
+
+
 def check(address: str, service: str = "", *, timeout_s: float = TIMEOUT_S) -> str | None:
     """Returns None when the service answers SERVING, else what is wrong."""
+    return asked(address, service, timeout_s=timeout_s).problem
+
+
+def asked(address: str, service: str = "", *, timeout_s: float = TIMEOUT_S) -> Answer:
+    """Returns what a service answers."""
     # A probe talks to its own container; a proxy from the environment has no business between them.
     with grpc.insecure_channel(address, options=[("grpc.enable_http_proxy", 0)]) as channel:
         ask = channel.unary_unary(
@@ -23,11 +40,15 @@ def check(address: str, service: str = "", *, timeout_s: float = TIMEOUT_S) -> s
             response_deserializer=health_pb2.HealthCheckResponse.FromString,
         )
         try:
-            answer = ask(health_pb2.HealthCheckRequest(service=service), timeout=timeout_s, wait_for_ready=True)
+            answer, call = ask.with_call(
+                health_pb2.HealthCheckRequest(service=service), timeout=timeout_s, wait_for_ready=True
+            )
+            commits = dict(call.trailing_metadata() or ()).get(COMMITS_KEY, "")
         except grpc.RpcError as error:
-            return f"{address}: {error.code().name}"
+            return Answer(f"{address}: {error.code().name}")
     status = health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)
-    return None if status == "SERVING" else f"{address}: {status}"
+    problem = None if status == "SERVING" else f"{address}: {status}"
+    return Answer(problem, int(commits) if str(commits).isdecimal() else 0)
 
 
 def main(arguments: list[str]) -> int:

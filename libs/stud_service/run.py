@@ -22,7 +22,6 @@ from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from stud_eventlog.errors import EventLogError, LogUnavailable, NotInitialised, UnsafeServer, UnusableUrl
-from stud_eventlog.log import EventLog
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import Head
 from stud_service import GRPC_CAME_FIRST, logging
@@ -88,7 +87,8 @@ class Process:
         self.stop_asked = asyncio.Event()
         self._started = False
         self._watch: LogWatch | None = None
-        self._health = Health()
+        self._log: RedisEventLog | None = None
+        self._health = Health(lambda: self._log.commits_moved if self._log is not None else 0)
 
     async def run(self, factory: Callable[[Kit], App]) -> int:
         loop = asyncio.get_running_loop()
@@ -125,7 +125,7 @@ class Process:
                 f"cannot listen on {address}: is it in use? Set STUD_{self.name.upper()}_LISTEN"
             ) from None
 
-    async def _connect(self) -> EventLog | None:
+    async def _connect(self) -> RedisEventLog | None:
         """Waits for the log as long as it takes. Returns None when told to stop first."""
         pause_s = FIRST_WAIT_S
         while not self.stop_asked.is_set():
@@ -137,7 +137,7 @@ class Process:
             pause_s = min(2 * pause_s, LONGEST_WAIT_S)
         return None
 
-    async def _open_log(self) -> EventLog:
+    async def _open_log(self) -> RedisEventLog:
         """Raises LogUnavailable when it may come, CannotStart when waiting is no use."""
         try:
             log = await RedisEventLog.connect(
@@ -168,7 +168,8 @@ class Process:
 
     # Serving
 
-    async def _serve(self, server: grpc.aio.Server, log: EventLog, factory: Callable[[Kit], App]) -> int:
+    async def _serve(self, server: grpc.aio.Server, log: RedisEventLog, factory: Callable[[Kit], App]) -> int:
+        self._log = log
         kit = Kit(self.name, self.settings, log)
         self._watch = LogWatch(kit, self._tell_health)
         app = await self._make_app(factory, kit)

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from stud_cli.main import app
-from stud_cli.stack import RunningStack, write_running
+from stud_cli.running import RunningStack, write_running
 from stud_core import events as ev
 from stud_eventlog import keys
 from stud_eventlog.redis_streams import RedisEventLog

@@ -5,6 +5,7 @@ import importlib.util
 import os
 import platform
 import signal
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -141,8 +142,8 @@ async def test_a_server_that_is_never_ready_is_given_up(tmp_path: Path, monkeypa
     never.write_text("#!/bin/sh\nexec sleep 60\n")
     monkeypatch.setattr(embedded, "find_server", lambda path: never)
     server = EmbeddedServer(tmp_path / "data", environ=ENVIRON)
-    with pytest.raises(EmbeddedServerError, match="not ready after 0 s"):
-        await server.start(timeout_s=0.1)
+    with pytest.raises(EmbeddedServerError, match="not got on for 0 s"):
+        await server.start(silent_s=0.1)
     assert not server.running
     starting = asyncio.create_task(server.start())
     await asyncio.sleep(0.1)
@@ -150,6 +151,24 @@ async def test_a_server_that_is_never_ready_is_given_up(tmp_path: Path, monkeypa
     with pytest.raises(asyncio.CancelledError):
         await starting
     assert not server.running
+
+
+async def test_a_long_file_is_read_as_long_as_it_takes_and_that_is_told(tmp_path: Path):
+    async with EmbeddedServer(tmp_path / "data", environ=ENVIRON) as server:
+        await command(server.url, "EVAL", "for i = 1, 8000 do redis.call('SET', 'key-' .. i, i) end", "0")
+    slowly = {"key-load-delay": "1000"}  # µs for each key; it answers between a thousand and the next
+    told: list[float] = []
+    slow = EmbeddedServer(tmp_path / "data", settings=slowly, environ=ENVIRON)
+    began = time.monotonic()
+    await slow.start(silent_s=4.0, loading=told.append)
+    try:
+        assert time.monotonic() - began > 4.0
+        assert told == sorted(told)
+        assert len(told) > 3
+        assert 0 < told[0] < told[-1] <= 1
+        assert await command(slow.url, "DBSIZE") == 8000
+    finally:
+        await slow.stop()
 
 
 async def test_a_server_that_does_not_stop_is_killed(tmp_path: Path):

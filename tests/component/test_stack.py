@@ -1,10 +1,17 @@
 """The system as one: what cannot be started is said, stops what was started, and what dies is reported once."""
 
 import asyncio
+import io
+import os
+import re
+import signal
+import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from stud_cli.keeping import keep
 from stud_cli.stack import Stack, StackError
 from tests.support.kit import until
 from tests.support.valkey import command
@@ -55,15 +62,55 @@ async def test_where_the_log_is_gone_no_empty_one_takes_its_place(tmp_path: Path
     assert kept.read_text() == "of the lost log"
 
 
-async def test_the_end_of_the_logs_server_is_reported_once(tmp_path: Path):
+class SlowWallet(Stack):
+    """A stack whose wallet takes long to start, told by its environment how."""
+
+    def _module(self, name: str) -> str:
+        return "tests.support.system_slow" if name == "wallet" else super()._module(name)
+
+
+SILENT_S = 8.0
+"""Long enough for Python to start beside other tests."""
+
+
+async def test_a_start_takes_as_long_as_it_gets_on_and_shows_it(tmp_path: Path):
+    said = io.StringIO()
+    environ = {"STUD_TEST_SLOW_S": "12", "PYTHONPATH": os.pathsep.join(sys.path), "STUD_LOG_LEVEL": "error"}
+    stack = SlowWallet(tmp_path, environ=environ, console=Console(file=said))
+    stack.silent_s = SILENT_S
+    async with stack:
+        assert len(stack.processes) == 4
+    assert re.search(r"wallet   reads its log: [1-9]\d* commits \(\d+ s\)", said.getvalue())
+
+
+async def test_a_start_that_gets_on_no_more_is_given_up(tmp_path: Path):
+    environ = {"STUD_TEST_SILENT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    stack = SlowWallet(tmp_path, environ=environ)
+    stack.silent_s = SILENT_S
+    with pytest.raises(StackError, match=r"(?s)wallet is not healthy and has not got on for 8 s .*NOT_SERVING, 1 c.*"):
+        await stack.__aenter__()
+    assert not stack.server.running
+    assert stack.processes == {}
+
+
+async def test_a_start_does_not_blame_a_service_for_the_end_of_the_logs_server(tmp_path: Path):
+    environ = {"STUD_TEST_SILENT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    stack = SlowWallet(tmp_path, environ=environ)
+    starting = asyncio.create_task(stack.start())
+    await until(lambda: bool(stack.processes))
+    assert stack.server.pid is not None
+    os.kill(stack.server.pid, signal.SIGKILL)
+    with pytest.raises(StackError, match="the log's server died: the server ended with -9"):
+        await starting
+    await stack.stop()
+
+
+async def test_a_stop_is_no_death(tmp_path: Path):
     told: list[str] = []
     stack = Stack(tmp_path, report=told.append)
     await stack.server.start()
-    watcher = asyncio.create_task(stack.watch())
-    try:
-        await stack.server.kill()
-        await until(lambda: bool(told))
-    finally:
-        await stack.stop()
-    await asyncio.wait_for(watcher, 10)
-    assert told == ["the log's server died; services wait for it"]
+    keeper = asyncio.create_task(keep(stack))
+    await asyncio.sleep(0)
+    await stack.stop()
+    await asyncio.wait_for(keeper, 10)
+    assert told == []

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import time
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from stud_cli import upcmd
 from stud_cli.stack import PORTS, SERVICES
 from tests.support.up import STUD, environ, five_free_ports, listens, stud, up
 
@@ -48,23 +48,20 @@ def test_a_torn_file_is_refused_and_cut_when_asked(tmp_path: Path):
     assert reads(tmp_path) == {"verify": (0, True), "audit": (0, True)}
 
 
-def test_after_a_kill_everything_that_runs_on_is_named(tmp_path: Path):
+def test_what_runs_on_after_a_kill_all_the_same_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """It is told to end when `stud up` is killed; a process that was stopped hears nothing."""
+    monkeypatch.setattr(upcmd, "ENDING_S", 8.0)
     with up(tmp_path, "--json") as system:
         pids = system.running["pids"]
         assert set(pids) == {*SERVICES, PORTS[0]}
+        os.kill(pids["rules"], signal.SIGSTOP)
         system.end(signal.SIGKILL)
-        held = stud(tmp_path, "audit", "--data", "var", "--json")
-        assert (held.exit_code, held.stdout) == (2, "")
-        assert f"in use by another server (process {pids[PORTS[0]]})" in " ".join(held.stderr.split())
         refused = stud(tmp_path, "up", "--port", str(system.first_port))
         assert refused.exit_code == 2
-        hint = re.search(r"end them with `kill ([0-9 ]+)`", " ".join(refused.stderr.split()))
-        assert hint
-        named = [int(pid) for pid in hint[1].split()]
-        assert sorted(named) == sorted(pids.values())
-        for pid in named:
-            os.kill(pid, signal.SIGTERM)
-        until_gone(named)
+        told = " ".join(refused.stderr.split())
+        assert f"what it started runs on (rules {pids['rules']}): end them with `kill {pids['rules']}`" in told
+        os.kill(pids["rules"], signal.SIGCONT)
+        until_gone(list(pids.values()))
     with up(tmp_path, "--port", str(system.first_port)) as again:
         assert again.asked("audit")[0] == 0
 

@@ -34,7 +34,7 @@ def test_a_system_is_started_asked_and_ended(tmp_path: Path):
         a_second_one_is_refused(system)
         recorded_hands_are_rehearsed(system)
         it_is_asked_by_people_and_by_scripts(system)
-        a_dead_service_is_reported_and_the_rest_is_kept(system)
+        a_dead_service_is_reported_and_started_again(system)
         assert system.end(signal.SIGTERM) == 0
         assert system.said.splitlines()[-1] == "stopping"
         assert not any(listens(system.first_port + number) for number in range(len(PORTS)))
@@ -109,11 +109,12 @@ def it_is_asked_by_people_and_by_scripts(system: Up) -> None:
     assert all(word in shown.stdout for word in ("Tables", "stakes", "seated", "closed"))
 
 
-def a_dead_service_is_reported_and_the_rest_is_kept(system: Up) -> None:
+def a_dead_service_is_reported_and_started_again(system: Up) -> None:
     os.kill(system.running["pids"]["rules"], signal.SIGKILL)
     system.wait_for(r"rules died with -9")
-    assert not listens(system.first_port + PORTS.index("rules"))
     assert system.asked("tables") == (0, {"tables": []})
+    system.wait_for(r"rules is back after")
+    assert listens(system.first_port + PORTS.index("rules"))
 
 
 def stopped_at(log: Path) -> str:

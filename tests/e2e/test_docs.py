@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from stud_cli.stack import Stack, write_running
+from stud_cli.running import write_running
+from stud_cli.stack import Stack
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent

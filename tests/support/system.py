@@ -63,7 +63,11 @@ class LiveStack(Stack):
         self.only = {name: dict(environ) for name, environ in (only or {}).items()}
 
     def _environment(self, name: str) -> dict[str, str]:
-        return {**super()._environment(name), **self.only.get(name, {})}
+        ours = {"PYTHONPATH": os.pathsep.join(sys.path)}
+        return {**super()._environment(name), **ours, **self.only.get(name, {})}
+
+    def _module(self, name: str) -> str:
+        return self.modules.get(name, super()._module(name))
 
     async def start(self) -> None:
         (self.data_dir / "logs").mkdir(parents=True, exist_ok=True)
@@ -71,22 +75,10 @@ class LiveStack(Stack):
         await self.server.start()
         await self._initialise()
         await asyncio.gather(*(self.start_service(name) for name in SERVICES))
-
-    async def start_service(self, name: str) -> None:
-        with self.log_path(name).open("ab") as sink:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", self.modules.get(name, f"{name}_service")),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=sink,
-                stderr=sink,
-                env={**self._environment(name), "PYTHONPATH": os.pathsep.join(sys.path)},
-                start_new_session=True,
-            )
-        self.processes[name] = process
-        await self._wait_healthy(name, process)
+        self._is_up = True
 
     async def stop(self) -> None:
-        self._stopping = True
+        self.stopping = True
         ended = [process for process in self.processes.values() if process.returncode is None]
         self.processes.clear()
         await asyncio.gather(*(self._end(process) for process in ended))

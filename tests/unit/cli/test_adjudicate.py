@@ -19,6 +19,7 @@ from stud_cli.people import People
 from stud_cli.rehearse import rehearse_one
 from stud_service.keyring import ensure_dev_keys
 from tests.unit.cli.recorder import hide, random_hand
+from tests.unit.cli.test_adjudicate_hidden import HIGH_UP, LOW_UP, heads_up
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "hands"
 REFUSED = "kingsclub-7stud-0001"
@@ -67,12 +68,15 @@ def test_all_shared_hands_come_out_but_the_one_off_the_grid():
     assert only["id"] == REFUSED
     assert "ILLEGAL_ACTION" in only["why"]
     assert "legal: fold, call 4400, raise to 8800" in only["why"]
-    assert set(told) == {"hands", "matched", "mismatched"}
+    assert set(told) == {"hands", "matched", "mismatched", "partly"}
 
 
 def test_scripts_get_one_line_and_people_the_rest():
     ended = run(GOLDEN / "merge.jsonl", "--json")
-    assert (ended.exit_code, json.loads(ended.stdout)) == (0, {"hands": 2, "matched": 2, "mismatched": []})
+    assert (ended.exit_code, json.loads(ended.stdout)) == (
+        0,
+        {"hands": 2, "matched": 2, "mismatched": [], "partly": []},
+    )
     shown = run(GOLDEN / "merge.jsonl")
     assert (shown.exit_code, shown.stdout.strip()) == (0, "2 of 2 hands match")
 
@@ -108,7 +112,7 @@ def test_a_line_that_is_no_hand_does_not_match(tmp_path: Path):
     """The file could be read, so it is a finding and not a failure."""
     ended = run(written(tmp_path, "{", golden("merge")), "--json")
     told = json.loads(ended.stdout)
-    assert list(told) == ["hands", "matched", "mismatched"]
+    assert list(told) == ["hands", "matched", "mismatched", "partly"]
     assert (ended.exit_code, told["hands"], told["matched"]) == (1, 2, 1)
 
 
@@ -342,24 +346,33 @@ def impossible_board() -> Hand:
     }
 
 
-def test_where_no_cards_bring_out_the_actors_only_the_money_is_checked(tmp_path: Path):
-    shown = run(written(tmp_path, impossible_board()))
-    assert shown.exit_code == 0
-    assert "only amounts and awards were checked" in " ".join(shown.stdout.split())
-    assert not verdict(changed(impossible_board(), "award", amount=1999)).matched
+def better_hand_mucked(actors: str = "P2 P1") -> Hand:
+    """P1's known straight was mucked, and beats whatever P2 can have: of the award only the sum can be checked."""
+    return heads_up((LOW_UP, "6c 7d 3h"), (HIGH_UP, "Kc 3s 4d"), mucks=("P1",), awards={"P2": 120}, actors=actors)
+
+
+def test_what_no_cards_can_bring_about_is_a_mismatch(tmp_path: Path):
+    shown = run(written(tmp_path, impossible_board()), "--json")
+    assert shown.exit_code == 1
+    told = json.loads(shown.stdout)
+    assert told["mismatched"] == [{"id": "made-up", "why": "street 4: no cards make P2 the first to act"}]
+    assert told["partly"] == []
+    assert "no result of the showdown" in verdict(changed(impossible_board(), "award", amount=1999)).why
 
 
 def test_it_is_said_how_many_hands_were_checked_only_in_part_and_which(tmp_path: Path):
-    """Those that match and those that do not; scripts read the same three fields as ever."""
-    right, wrong = impossible_board(), changed(impossible_board(), "award", amount=1999) | {"id": "wrong in part"}
+    """Those that match and those that do not."""
+    right, wrong = better_hand_mucked(), better_hand_mucked(actors="P1 P2") | {"id": "wrong"}
     file = tmp_path / "hands.jsonl"
     file.write_text("\n".join(json.dumps(hand) for hand in (right, wrong, golden("merge"))))
     shown, scripted = run(str(file)), run(str(file), "--json")
     assert "2 of 3 hands match, 2 were checked only in part" in shown.stdout
     for text in (shown.stdout, scripted.stderr):
         for hand in (right, wrong):
-            assert f"{hand['id']}: no draw of the hidden cards" in text
-    assert json.loads(scripted.stdout).keys() == {"hands", "matched", "mismatched"}
+            assert f"{hand['id']}: a hand that was mucked was better" in text
+    why = "a hand that was mucked was better: awards were checked as sums only"
+    assert json.loads(scripted.stdout)["partly"] == [{"id": hand["id"], "why": why} for hand in (right, wrong)]
+    assert [bad["id"] for bad in json.loads(scripted.stdout)["mismatched"]] == ["wrong"]
     assert "in part" not in run(written(tmp_path, golden("merge"))).stdout
 
 
@@ -368,7 +381,9 @@ async def test_such_a_hand_is_not_rehearsed(tmp_path: Path):
     ensure_dev_keys(tmp_path)
     nobody = People({}, tmp_path)
     told = await rehearse_one(nobody, parse_hand(json.dumps(impossible_board())), "t-1", 1)
-    assert (told.why, told.note) == ("hidden", verdict(impossible_board()).note)
+    assert told == verdict(impossible_board())
+    told = await rehearse_one(nobody, parse_hand(json.dumps(better_hand_mucked())), "t-1", 1)
+    assert (told.why, told.note) == ("hidden", verdict(better_hand_mucked()).note)
     wrong = changed(golden("merge"), "street", street=5)
     told = await rehearse_one(nobody, parse_hand(json.dumps(wrong)), "t-1", 1)
     assert told == verdict(wrong)

@@ -239,6 +239,7 @@ def test_a_fault_of_the_judge_is_the_mismatch_of_one_hand(tmp_path: Path):
         "hands": 3,
         "matched": 2,
         "mismatched": [{"id": "bad", "why": "internal fault: IndexError: pop from empty list"}],
+        "partly": [],
     }
     assert "Traceback" in ended.stderr
 

@@ -44,7 +44,7 @@ def test_a_file_without_hands_is_told_and_could_not_be_run(tmp_path: Path):
     told = "".join(ended.stderr.split("\n"))
     assert f"no hands in {empty}" in told
     assert f"no hands in {blank}" in told
-    assert json.loads(ended.stdout) == {"hands": 2, "matched": 2, "mismatched": []}
+    assert json.loads(ended.stdout) == {"hands": 2, "matched": 2, "mismatched": [], "partly": []}
 
 
 def test_a_dash_is_standard_input():
@@ -72,7 +72,7 @@ def test_hands_with_one_id_are_told_apart_by_where_they_stand(tmp_path: Path):
     assert json.loads(ended.stdout)["mismatched"][1]["id"] == "another"
     assert str(first) not in json.loads(ended.stdout)["mismatched"][1]["why"]
     assert f"3 hands have the id '{HAND['id']}': {first}:1, {first}:4, {second}:1" in ended.stderr
-    assert json.loads(ended.stdout).keys() == {"hands", "matched", "mismatched"}
+    assert json.loads(ended.stdout).keys() == {"hands", "matched", "mismatched", "partly"}
 
 
 def test_an_id_that_is_there_often_is_told_shortly(tmp_path: Path):
@@ -87,7 +87,7 @@ def test_an_id_that_is_there_often_is_told_shortly(tmp_path: Path):
 @pytest.mark.parametrize("name", ["hand 1", "#1:2/3", "Händ", "x" * 200, "", "[bold]", "\u2028", "??"])
 def test_an_id_may_be_any_text(name: str):
     ended = run("-", "--json", given=json.dumps(HAND | {"id": name}))
-    assert json.loads(ended.stdout) == {"hands": 1, "matched": 1, "mismatched": []}
+    assert json.loads(ended.stdout) == {"hands": 1, "matched": 1, "mismatched": [], "partly": []}
     wrong = run("-", "--json", given=json.dumps(HAND | {"id": name, "pot_total": 1}))
     assert json.loads(wrong.stdout)["mismatched"][0]["id"] == name
 

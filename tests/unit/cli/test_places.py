@@ -12,11 +12,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from stud_cli import demo as demo_module
-from stud_cli import output
+from stud_cli import output, upcmd
 from stud_cli.demo import _new_directory, _that_fit
 from stud_cli.main import app
 from stud_cli.output import console
-from stud_cli.stack import RunningStack, Stack, StackError, orphans, read_running, write_running
+from stud_cli.running import RunningStack, mark_of, orphans, read_running, write_running
+from stud_cli.stack import Stack, StackError
 from tests.support.up import five_free_ports
 
 
@@ -62,7 +63,9 @@ async def test_a_port_of_the_row_that_is_taken_is_named(tmp_path: Path):
         assert not stack.server.running
 
 
-def test_services_that_outlived_their_starter_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("build", ["this", "an earlier one"])
+def test_services_that_outlived_their_starter_are_named(build: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(upcmd, "ENDING_S", 0.1)
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "wallet_service"
     script.write_text("import sys; print(flush=True); sys.stdin.read()")
@@ -73,7 +76,13 @@ def test_services_that_outlived_their_starter_are_named(tmp_path: Path, monkeypa
         assert wallet.stdout is not None
         wallet.stdout.readline()
         pids = {"wallet": wallet.pid, "table": ended.pid, "rules": os.getpid()}
-        write_running(Path("var/stud.json"), RunningStack("redis://", {}, "var", "var/keys", ended.pid, pids))
+        running = RunningStack("redis://", {}, "var", "var/keys", ended.pid, pids)
+        if build == "an earlier one":
+            Path("var").mkdir()
+            Path("var/stud.json").write_bytes(msgspec.json.encode(running))
+        else:
+            marks = {"up": "gone", "wallet": mark_of(wallet.pid), "rules": "of an earlier process"}
+            write_running(Path("var/stud.json"), msgspec.structs.replace(running, marks=marks))
         assert read_running(Path("var/stud.json")) is None
         assert orphans(Path("var/stud.json")) == {"wallet": wallet.pid}
         line = one_line(run("up"))
@@ -83,7 +92,7 @@ def test_services_that_outlived_their_starter_are_named(tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize("url", ["redis://127.0.0.1:7199/0", "redis://127.0.0.1:7198/0"])
-def test_a_server_that_outlived_its_starter_is_known_by_where_it_listens(url: str, tmp_path: Path):
+def test_a_server_that_an_earlier_build_started_is_known_by_where_it_listens(url: str, tmp_path: Path):
     script = tmp_path / "script"
     script.write_text("import sys; print(flush=True); sys.stdin.read()")
     ended = subprocess.Popen([sys.executable, "-c", ""])
@@ -94,9 +103,11 @@ def test_a_server_that_outlived_its_starter_is_known_by_where_it_listens(url: st
     ) as server:
         assert server.stdout is not None
         server.stdout.readline()
-        write_running(tmp_path / "a.json", RunningStack(url, {}, "var", "var/keys", ended.pid, {"redis": server.pid}))
+        running = RunningStack(url, {}, "var", "var/keys", ended.pid, {"redis": server.pid})
+        (tmp_path / "a.json").write_bytes(msgspec.json.encode(running))
         assert orphans(tmp_path / "a.json") == ({"redis": server.pid} if "7199" in url else {})
-        write_running(tmp_path / "b.json", RunningStack(url, {}, "var", "var/keys", ended.pid, {"redis": os.getpid()}))
+        running.pids = {"redis": os.getpid()}
+        (tmp_path / "b.json").write_bytes(msgspec.json.encode(running))
         assert orphans(tmp_path / "b.json") == {}
         server.communicate()
 
@@ -105,8 +116,40 @@ def test_the_services_of_a_living_starter_are_no_orphans(tmp_path: Path):
     running = RunningStack("redis://", {}, "var", "var/keys", os.getpid(), {"wallet": os.getpid()})
     write_running(tmp_path / "stud.json", running)
     assert orphans(tmp_path / "stud.json") == {}
-    assert read_running(tmp_path / "stud.json") == msgspec.structs.replace(running)
+    marks = dict.fromkeys(("up", "wallet"), mark_of(os.getpid()))
+    assert read_running(tmp_path / "stud.json") == msgspec.structs.replace(running, marks=marks)
     assert orphans(tmp_path / "nothing.json") == {}
+
+
+@pytest.mark.parametrize("why", ["another one has the number", "after a restart of the machine", "an earlier build"])
+def test_a_process_is_known_by_more_than_its_number(why: str, tmp_path: Path):
+    path = tmp_path / "stud.json"
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as stranger:
+        boot, started = mark_of(stranger.pid).split()
+        marks = {
+            "another one has the number": {"up": mark_of(os.getpid())},
+            "after a restart of the machine": {"up": f"0{boot[1:]}0 {started}"},
+            "an earlier build": {},
+        }[why]
+        running = RunningStack("redis://", {}, "var", "var/keys", stranger.pid, {"wallet": stranger.pid}, marks)
+        path.write_bytes(msgspec.json.encode(running))
+        assert (read_running(path), orphans(path)) == (None, {})
+        stranger.communicate(b"\n")
+
+
+@pytest.mark.parametrize("build", ["this", "an earlier one"])
+def test_a_stud_up_that_was_killed_and_not_buried_yet_is_gone(build: str, tmp_path: Path):
+    stud_up = tmp_path / "stud"
+    stud_up.write_text("input()")
+    path = tmp_path / "stud.json"
+    with subprocess.Popen([sys.executable, str(stud_up)], stdin=subprocess.PIPE) as process:
+        marks = {"up": mark_of(process.pid)} if build == "this" else {}
+        running = RunningStack("redis://", {}, "var", "var/keys", process.pid, {}, marks)
+        path.write_bytes(msgspec.json.encode(running))
+        assert read_running(path) == running
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert read_running(path) is None
 
 
 def test_a_token_speaks_for_somebody():
