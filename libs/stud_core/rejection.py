@@ -50,6 +50,7 @@ class Reason(StrEnum):
     HAND_ALREADY_ENDED = "HAND_ALREADY_ENDED"
     CLAIM_MISMATCH = "CLAIM_MISMATCH"
     PRE_ACTION_NOT_ALLOWED = "PRE_ACTION_NOT_ALLOWED"
+    OWN_INTEREST = "OWN_INTEREST"
 
 
 class Problem(msgspec.Struct, frozen=True, gc=False):

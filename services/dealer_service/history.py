@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from dealer_service.safe import Committed
-from stud_core.deck_events import DeckAwaited, DeckCardsDealt, DeckClosed, DeckCommitted, DeckSealed
+from stud_core.deck_events import DeckAwaited, DeckCardsDealt, DeckClosed, DeckCommitted, DeckSealed, LogRef
 from stud_eventlog.log import EventLog
 from stud_eventlog.types import ChainBroken, StoredCommit
 from stud_wire.commits import decode_commit
@@ -17,11 +17,15 @@ PAGE = 16
 
 
 class HandRecord(msgspec.Struct):
-    """The deck of one hand as it was logged."""
+    """The deck of one hand as it was logged; ``table`` is the hand's range of the table's log once it is over."""
 
     committed: Committed
     root: bytes = b""
-    closed: bool = False
+    table: LogRef | None = None
+
+    @property
+    def closed(self) -> bool:
+        return self.table is not None
 
 
 async def find_hand(log: EventLog, stream: str, last: int, hand_no: int) -> HandRecord | None:
@@ -78,6 +82,6 @@ async def _read_hand(log: EventLog, stream: str, version: int, hand_no: int) -> 
                 elif record is not None and isinstance(event, DeckSealed):
                     record.root = event.merkle_root
                 elif record is not None and isinstance(event, DeckClosed):
-                    record.closed = True
+                    record.table = event.table
         version += len(page)
     return record

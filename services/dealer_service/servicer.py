@@ -17,13 +17,14 @@ from stud.dealer.v1 import dealer_service_pb2 as pb
 from stud.dealer.v1 import dealer_service_pb2_grpc as rpc
 from stud_core.cards import DECK_SIZE
 from stud_core.deck import Refusal, decide_stacked
-from stud_core.deck_events import DeckAudited
+from stud_core.deck_events import DeckAudited, LogRef
 from stud_core.secret import SecretCards
 from stud_core.shuffle import check_deck
 from stud_eventlog import keys
 from stud_eventlog.types import LogBehind, LogUnavailable, NotInitialised, VersionConflict
 from stud_service.checks import require_request_id, require_text
 from stud_service.identity import caller, require
+from stud_service.interests import Interests, dealt_into, refuse_dealt_in
 from stud_service.kit import Kit
 from stud_service.refusals import Refused
 
@@ -48,6 +49,7 @@ class DealerServicer(rpc.DealerServiceServicer):
         self._safe = safe
         self._shoes = shoes
         self._wait_s = wait_s
+        self._interests = Interests(kit.log)
 
     async def GetCommitment(self, request: pb.GetCommitmentRequest, context: Any) -> pb.GetCommitmentResponse:
         caller()
@@ -87,6 +89,7 @@ class DealerServicer(rpc.DealerServiceServicer):
                 if done.digest != digest:
                     raise Refused("REQUEST_ID_REUSED", "this request_id stacked another deck")
                 return done.commitment
+            await self._interests.refuse_seated(actor, shoe.table)
             decided = decide_stacked(shoe.deck, hand_no, lambda hand: self._safe.new_deck(shoe.table, hand, cards))
             if not isinstance(decided, Refusal):
                 break
@@ -101,9 +104,11 @@ class DealerServicer(rpc.DealerServiceServicer):
         table, hand_no = _table(request.table), _hand_no(request.hand_no)
         reason = require_text(request.reason, "reason", MAX_REASON)
         with _log_trouble():
+            await self._interests.refuse_seated(auditor, table, "auditor")
             record = await self._find(table, hand_no)
-        if not record.closed:
-            raise Refused("HAND_RUNNING", f"hand {hand_no} is not over; its deck stays sealed")
+            if record.table is None:
+                raise Refused("HAND_RUNNING", f"hand {hand_no} is not over; its deck stays sealed")
+            await self._refuse_player(auditor, record.table, hand_no)
 
         async def write() -> int:
             async with self._shoes.use(table) as shoe:
@@ -123,6 +128,16 @@ class DealerServicer(rpc.DealerServiceServicer):
             proven=proven,
         )
 
+    async def _refuse_player(self, auditor: str, hand: LogRef, hand_no: int) -> None:
+        """Refuse who was dealt into the hand; everybody where the table's log does not say who was, for an audit can
+        wait until it does.
+        """
+        players = await dealt_into(self._kit.log, hand, hand_no)
+        if players is None:
+            text = f"the table's log does not say who was dealt into hand {hand_no}: its data must be restored first"
+            raise Refused("LOG_BROKEN", text, stream=hand.stream)
+        refuse_dealt_in(auditor, players, hand_no, "auditor")
+
     async def _find(self, table: str, hand_no: int) -> HandRecord:
         """Return a hand's deck as logged. Raises Refused(UNKNOWN_TABLE, UNKNOWN_HAND)."""
         async with self._shoes.use(table) as shoe:
@@ -131,7 +146,7 @@ class DealerServicer(rpc.DealerServiceServicer):
             raise Refused("UNKNOWN_TABLE", f"the dealer has not heard of table {table!r}")
         newest = deck.hand_no
         if hand_no == newest:
-            return HandRecord(deck, deck.root, closed=not deck.running)
+            return HandRecord(deck, deck.root, None if deck.closed is None or deck.running else deck.closed.table)
         record = None
         if hand_no < newest:
             record = await find_hand(self._kit.log, stream, version, hand_no)

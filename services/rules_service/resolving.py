@@ -15,6 +15,7 @@ from stud_core.events import Delta, HandEnded, ResolutionChoice, SeatStack
 from stud_core.remembered import name_of
 from stud_core.verdict_events import HandResolved, ResolutionProposed, VerdictEvent
 from stud_eventlog.errors import EventLogError
+from stud_service.interests import Interests
 from stud_service.kit import Kit
 from stud_service.refusals import Refused
 from stud_wire.commits import Meta, digest
@@ -56,6 +57,7 @@ class Resolver:
     def __init__(self, kit: Kit, referee: Referee) -> None:
         self._kit = kit
         self._referee = referee
+        self._interests = Interests(kit.log)
 
     async def resolve(self, request: Request) -> Answer:
         """Propose or decide. Raises Refused; a refused request writes nothing."""
@@ -65,12 +67,14 @@ class Resolver:
         repeated = _repeated(book, request)
         if repeated is not None:
             return repeated
+        await self._interested(request, book)
         _refuse_decided(book, request)
         found = await self._over(streams, request, book)
         settlement = await self._settlement(streams, request, found)
         currency = await currency_of(self._kit.log, streams.table)
         if not currency:
             raise Refused("UNKNOWN_TABLE", "the table's log tells no currency: its data must be restored first")
+        interested = await self._interested(request, book)  # again: judging may take long enough to sit down
         meta = Meta(self._kit.clock(), request.operator, request.request_id, request.digest, build=self._kit.build)
 
         answer: list[Answer] = []
@@ -81,7 +85,7 @@ class Resolver:
                 answer.append(repeated)
                 return None
             _refuse_decided(book, request)
-            return _event(book, request, settlement, currency), meta
+            return _event(book, request, settlement, currency, interested), meta
 
         version = await verdicts.write(request.table_id, make)
         if version is None:
@@ -90,6 +94,20 @@ class Resolver:
         if decided:
             await self._forget(request)
         return Answer(decided, version)
+
+    async def _interested(self, request: Request, book: TableBook) -> frozenset[str]:
+        """Return who has an interest in the hand; refuses the operator if he is one of them.
+
+        Of a damaged log also the figures that were disputed say who was in the hand.
+        """
+        players = await self._interests.of_hand(request.table_id, request.hand_no)
+        if book.disputed is not None and book.disputed.hand_no == request.hand_no:
+            figures = (*book.disputed.table_postings, *book.disputed.referee_postings)
+            players |= {delta.account for delta in figures}
+        if request.operator in players:
+            text = f"you sit at table {request.table_id} or were dealt into hand {request.hand_no}"
+            raise Refused("OWN_INTEREST", f"{text}: another operator must do it")
+        return players
 
     async def _over(self, streams: Streams, request: Request, book: TableBook) -> Trace:
         """Find the hand's end; only what is over can be decided about."""
@@ -149,10 +167,16 @@ def _refuse_decided(book: TableBook, request: Request) -> None:
         raise Refused("ALREADY_DECIDED", f"hand {request.hand_no} has a final verdict")
 
 
-def _event(book: TableBook, request: Request, settlement: _Settlement, currency: str) -> VerdictEvent:
+def _event(
+    book: TableBook, request: Request, settlement: _Settlement, currency: str, interested: frozenset[str]
+) -> VerdictEvent:
     first = book.proposal
-    if first is None or (first.hand_no, first.choice) != (request.hand_no, request.choice):
-        # Another choice is a new proposal, which replaces the one before.
+    if (
+        first is None
+        or (first.hand_no, first.choice) != (request.hand_no, request.choice)
+        or first.operator in interested
+    ):
+        # Another choice is a new proposal, which replaces the one before; one by whoever has an interest never counted.
         return ResolutionProposed(request.table_id, request.hand_no, request.choice, request.operator, request.reason)
     if first.operator == request.operator:
         raise Refused(

@@ -16,6 +16,7 @@ from stud_core import conservation, events
 from stud_core.commands import Command, Context, Showdown
 from stud_core.decide import step
 from stud_core.events import Event
+from stud_core.interest import own_interest
 from stud_core.rejection import Rejection
 from stud_core.state import Table
 from stud_eventlog.types import FeedItem
@@ -72,7 +73,7 @@ def prepare(
     before: Table, command: Command, ctx: Context, meta: Meta, open_cards: OpenCards, feed: str
 ) -> Prepared | Rejection | None:
     """Decide ``command``; None = accepted, but there is nothing to write. Raises NotConserved."""
-    decided = step(before, command, ctx)
+    decided = own_interest(before, command) or step(before, command, ctx)
     if isinstance(decided, Rejection):
         return decided
     made, after = decided

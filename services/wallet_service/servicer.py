@@ -16,6 +16,7 @@ from stud.wallet.v1 import wallet_service_pb2_grpc as rpc
 from stud_core.amounts import MAX_AMOUNT
 from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
+from stud_core.ledger.interest import own_interest
 from stud_core.ledger.names import escrow, guarded, player
 from stud_core.ledger.postings import postings_of, trial_balance
 from stud_core.ledger.state import Ledger, SittingLife
@@ -233,6 +234,7 @@ class WalletServicer(rpc.WalletServiceServicer):
         done = await book.answered(command)
         if done is not None:  # whatever has become of the sitting and its hands since
             return pb.ResolveCashOutResponse(decided=done.decided, version=done.version)
+        await book.read(lambda state: _refuse_interest(state, command))
         await self._hear(book, *place)
         if self._verdicts.in_dispute(*place):
             # Paying now would leave the hand without an escrow to settle with.
@@ -286,6 +288,13 @@ def _table(name: str) -> str:
         return keys.check_table_id(name)
     except ValueError as why:
         raise Refused("INVALID_FIELD", str(why), field="table") from None
+
+
+def _refuse_interest(state: Ledger, command: cmd.Command) -> None:
+    """Before anything is looked into; the ledger asks again when it decides."""
+    refused = own_interest(state, command)
+    if refused is not None:
+        raise Refused(refused.reason, refused.text)
 
 
 def _unknown(account: str) -> Refused:

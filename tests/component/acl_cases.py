@@ -41,7 +41,7 @@ def _own(service: str) -> list[Key]:
 
 
 KEYS = [
-    _key(keys.table_log(SHARD, "t-1"), "stream", "table", "rules wallet"),
+    _key(keys.table_log(SHARD, "t-1"), "stream", "table", "dealer rules wallet"),
     _key(keys.deck_log(SHARD, "t-1"), "stream", "dealer", "rules"),
     _key(keys.verdicts(SHARD), "stream", "rules", "table wallet"),
     _key(keys.ledger_log(CURRENCY), "stream", "wallet", "table"),

@@ -18,7 +18,16 @@ from stud_eventlog import keys
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_service.embedded import EmbeddedServer
 from stud_service.sealing import open_seed
-from tests.support.dealer import Tables, commits, deal, deck_events, opened_by_referee, opened_by_table, told
+from tests.support.dealer import (
+    Tables,
+    commits,
+    deal,
+    deck_events,
+    opened_by_referee,
+    opened_by_table,
+    started,
+    told,
+)
 from tests.support.dealer_process import DealerProcess, dealing, until
 
 T = "t-1"
@@ -206,7 +215,7 @@ async def test_the_calls_of_a_rehearsal(setup: Setup):
         await refused(
             dealer_api.AuditDeck(audit, metadata=auditor), grpc.StatusCode.FAILED_PRECONDITION, "HAND_RUNNING"
         )
-        await tables.say(T, deal(1, 1))
+        await tables.say(T, started(1), deal(1, 1))
         await tables.void(T, 1)
         await head_reaches(log, 4)
         shown = await dealer_api.GetCommitment(

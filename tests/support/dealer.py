@@ -35,6 +35,11 @@ def opened(table: str, currency: str = "EUR", *, stacked: bool = False) -> ev.Ta
     return ev.TableOpened(table_config(PLAYNOW, table_id=table, currency=currency, stacked=stacked))
 
 
+def started(hand_no: int, targets: Sequence[int] = (1, 2, 3)) -> ev.HandStarted:
+    """Accounts are p1, p2, … at seats 1, 2, …"""
+    return ev.HandStarted(hand_no, 1, "test", 0, tuple([ev.DealtIn(seat, seat, f"p{seat}", 100) for seat in targets]))
+
+
 def deal(
     hand_no: int,
     deal_no: int,
@@ -81,8 +86,9 @@ class Tables:
 
     async def play(self, table: str, hand_no: int, targets: Sequence[int] = (1, 2, 3)) -> Head:
         """All five streets and the end of a hand; burns as in the ruleset playnow."""
-        for deal_no in range(1, 6):
-            await self.say(table, deal(hand_no, deal_no, targets, burn=deal_no > 1))
+        await self.say(table, started(hand_no, targets), deal(hand_no, 1, targets))
+        for deal_no in range(2, 6):
+            await self.say(table, deal(hand_no, deal_no, targets, burn=True))
         return await self.end(table, hand_no)
 
 

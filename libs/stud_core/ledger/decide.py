@@ -12,6 +12,7 @@ from stud_core.amounts import MAX_AMOUNT, MAX_BALANCE
 from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
 from stud_core.ledger.commands import Command, Refusal
+from stud_core.ledger.interest import own_interest
 from stud_core.ledger.names import CASHIER, escrow, player
 from stud_core.ledger.operators import adjust, resolve_cash_out
 from stud_core.ledger.requests import content_of, key_of
@@ -29,7 +30,7 @@ def decide(state: Ledger, command: Command, now_ms: int) -> Answer:
     key = key_of(command)
     first = state.requests.get(key) if key is not None else None
     if first is None:
-        return _DECIDERS[type(command)](state, command, now_ms)
+        return own_interest(state, command) or _DECIDERS[type(command)](state, command, now_ms)
     if first.repeats(content_of(command)):
         return []
     return Refusal("REQUEST_ID_REUSED", "this request_id was used for something else", {"field": "request_id"})

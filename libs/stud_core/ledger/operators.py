@@ -12,6 +12,7 @@ from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
 from stud_core.ledger.commands import Refusal
 from stud_core.ledger.events import Posting
+from stud_core.ledger.interest import stands
 from stud_core.ledger.names import CASHIER, RAKE, escrow, guarded, parse_escrow, player
 from stud_core.ledger.postings import move
 from stud_core.ledger.state import Ledger, SittingLife
@@ -60,7 +61,7 @@ def adjust(state: Ledger, command: cmd.Adjust, _: int) -> Answer:
 
 def _second(state: Ledger, proposed: ev.AdjustmentProposed) -> ev.Adjusted | Answer:
     first = state.proposals.get(proposed.proposal_id)
-    if first is None:
+    if first is None or not stands(state, first):
         return [proposed]
     if first.operator == proposed.operator:
         return Refusal("SECOND_OPERATOR_REQUIRED", f"{proposed.operator} proposed it: another operator must agree")

@@ -1,6 +1,7 @@
 """The dealer's calls: commitments, stacking, audits, and who may do what."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,8 +24,10 @@ from tests.support.dealer import (
     deal,
     deck_events,
     opened_by_referee,
+    started,
     told,
 )
+from tests.support.wallet import buy_in
 
 T = "t-1"
 ORDER = [*range(30, 52), *range(30)]
@@ -325,7 +328,7 @@ async def test_a_write_needs_a_request_id(waiting: House):
 async def played(house: House, tables: Tables) -> House:
     await tables.open(T)
     await tables.play(T, 1)
-    await tables.say(T, deal(2, 1))
+    await tables.say(T, started(2), deal(2, 1))
     await house.read(T)
     as_caller("auditor", account="aud-1")
     return house
@@ -407,6 +410,7 @@ async def test_a_wrong_root_is_found(log: MemoryEventLog, house: House, tables: 
     await house.read(T)
     async with house.shoes.use(T) as shoe:
         await shoe.record([DeckSealed(1, bytes(32))])
+    await tables.say(T, started(1))
     await tables.void(T, 1)
     await house.read(T)
     as_caller("auditor")
@@ -441,4 +445,44 @@ async def test_faults_of_the_log_are_said_as_such(
             await stack(house)
     assert reason(caught) == expected
     assert len(attempts) == (WRITE_ATTEMPTS if isinstance(fault, VersionConflict) else 1)
+    assert await stack(house)
+
+
+# Who has an interest: p1, p2 and p3 were dealt into the first hand
+
+
+async def test_who_was_dealt_in_or_sits_there_does_not_audit(log: MemoryEventLog, played: House, tables: Tables):
+    await tables.say(T, buy_in(9, "aud-9"))
+    before = await commits(log, T)
+    for account in ("p1", "p2", "p3", "aud-9"):
+        as_caller("auditor", account=account)
+        with pytest.raises(Refused) as caught:
+            await audit(played, 1)
+        assert reason(caught) == "OWN_INTEREST"
+        assert "another auditor" in caught.value.text
+    assert await commits(log, T) == before
+
+
+async def test_where_nobody_knows_who_was_dealt_in_nobody_audits(log: MemoryEventLog, played: House):
+    """An audit can wait until the table's log is put right."""
+    rows = log.store.data.logs[keys.table_log(keys.shard_of(T), T)]
+    kept, stored_hash = rows[1]
+    rows[1] = (replace(kept, body=b"\xff\xff"), stored_hash)
+    before = await commits(log, T)
+    with pytest.raises(Refused) as caught:
+        await audit(played, 1)
+    assert reason(caught) == "LOG_BROKEN"
+    assert await commits(log, T) == before
+    rows[1] = (kept, stored_hash)
+    assert (await audit(played, 1)).proven
+
+
+async def test_who_sits_at_a_rehearsal_does_not_stack_its_deck(house: House, tables: Tables):
+    await tables.open(T, "XTS", stacked=True)
+    await tables.say(T, buy_in(1, "op-1"))
+    await house.read(T)
+    with pytest.raises(Refused) as caught:
+        await stack(house)
+    assert reason(caught) == "OWN_INTEREST"
+    as_caller("operator", account="op-2")
     assert await stack(house)

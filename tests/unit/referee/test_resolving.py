@@ -10,8 +10,9 @@ from rules_service.resolving import Answer, Request, Resolver
 from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.events import ResolutionChoice
-from stud_core.verdict_events import HandDisputed, HandResolved, ResolutionProposed
+from stud_core.verdict_events import HandDisputed, HandResolved, HandVerified, ResolutionProposed
 from stud_service.refusals import Refused
+from stud_wire.commits import Meta
 from tests.support.referee_court import CALLS, Court, steal_from_the_winner
 
 TABLE, REFEREE, VOID = ResolutionChoice.TABLE, ResolutionChoice.REFEREE, ResolutionChoice.VOID
@@ -233,3 +234,92 @@ async def test_a_damaged_log_does_not_keep_operators_from_deciding():
         court.edit(court.rig.table_stream, version, b"\xff\xff")
     court.referee.verdicts[court.rig.shard].book.table("t-1").final_hand = 1
     await refused("UNKNOWN_TABLE", ask(court, "op-3", VOID))
+
+
+# --- who has an interest ----------------------------------------------------------------------------------------------
+# Accounts a1, a2, a3 were dealt into the disputed hand.
+
+
+async def test_whoever_was_in_the_hand_neither_proposes_nor_decides():
+    court = await stolen()
+    count = len(await court.verdicts())
+    for choice in (TABLE, REFEREE, VOID):
+        assert "another operator" in (await refused("OWN_INTEREST", ask(court, "a1", choice))).text
+    assert len(await court.verdicts()) == count
+    await ask(court, "op-1", VOID)
+    await refused("OWN_INTEREST", ask(court, "a2", VOID))
+    assert (await ask(court, "op-2", VOID)).decided
+    await refused("OWN_INTEREST", ask(court, "a3", TABLE))  # before it is said that it is decided
+
+
+async def test_whoever_sits_at_the_table_decides_nothing_though_he_was_not_in_the_hand():
+    """From the reservation until he is paid."""
+    court = await stolen()
+    send = court.rig.send
+    await send(cmd.TakeSeat("op-1", 4, 5000), actor="op-1")
+    await refused("OWN_INTEREST", ask(court, "op-1"))
+    await send(cmd.RecordFunding(4, 5000))
+    await refused("OWN_INTEREST", ask(court, "op-1"))
+    await send(cmd.LeaveSeat("op-1"), actor="op-1")
+    await refused("OWN_INTEREST", ask(court, "op-1"))
+    await send(cmd.RecordCashOut(4, 5000))
+    await send(cmd.TakeSeat("op-1", 5, 5000), actor="op-1")
+    await send(cmd.LeaveSeat("op-1"), actor="op-1")  # he never sat, and is asked after all the same
+    await refused("OWN_INTEREST", ask(court, "op-1"))
+    await send(cmd.RecordCashOut(5, 0))
+    await send(cmd.TakeSeat("op-1", 6, 5000), actor="op-1")
+    await send(cmd.RecordFundingDeclined(6, "INSUFFICIENT_FUNDS", 0))
+    assert not (await ask(court, "op-1")).decided
+
+
+async def test_a_proposal_by_whoever_has_an_interest_counts_as_none():
+    """He sat down since, or a build of before took it from him."""
+    court = await stolen()
+    await ask(court, "op-1")
+    await court.rig.send(cmd.TakeSeat("op-1", 4, 5000), actor="op-1")
+    assert not (await ask(court, "op-2")).decided
+    assert (await ask(court, "op-3")).decided
+    assert (await court.verdicts())[-1].operators == ("op-2", "op-3")
+
+    court = await stolen()
+    verdicts = court.referee.verdicts[court.rig.shard]
+    old = ResolutionProposed("t-1", 2, VOID, "a1", "I lost")
+    await verdicts.write("t-1", lambda _: (old, Meta(1, "a1", "r-old")))
+    assert court.book.proposal == old
+    assert not (await ask(court, "op-1", VOID)).decided
+    assert (await ask(court, "op-2", VOID)).decided
+    assert (await court.verdicts())[-1].operators == ("op-1", "op-2")
+
+
+async def test_who_sits_down_while_the_hand_is_judged_has_an_interest_when_it_is_decided():
+    court = await stolen()
+    judge = court.referee.judge
+
+    async def slowly(*args: Any, **options: Any) -> Any:
+        await court.rig.send(cmd.TakeSeat("op-1", 4, 5000), actor="op-1")
+        return await judge(*args, **options)
+
+    court.referee.judge = slowly  # type: ignore[method-assign]
+    await refused("OWN_INTEREST", ask(court, "op-1"))
+    assert court.book.proposal is None
+
+
+async def test_of_a_damaged_log_the_disputed_figures_say_who_was_in_the_hand():
+    court = await stolen()
+    for version in range(2, len(court.rows(court.rig.table_stream)) + 1):
+        court.edit(court.rig.table_stream, version, b"\xff\xff")
+    await refused("OWN_INTEREST", ask(court, "a1", VOID))
+    assert not (await ask(court, "op-1", VOID)).decided
+
+
+async def test_what_was_decided_before_anybody_asked_for_interests_stays_valid():
+    """A table of before paused, was drained and voided by its own players: its hands verify."""
+    court = Court()
+    await court.open()
+    send = court.rig.send
+    for command in (cmd.PauseTable("tea", "a1"), cmd.ResumeTable("a1"), cmd.DrainTable("a2"), cmd.ResumeTable("a2")):
+        await send(command, actor=command.operator)
+    await court.hand()
+    await court.rig.start()
+    await send(cmd.VoidHand(2, "I lost", "a3"), actor="a3")
+    assert isinstance(await court.hear(), HandVerified)
