@@ -11,6 +11,9 @@ import pytest
 import pytest_asyncio
 
 from stud.common.v1 import ruleset_pb2, seat_pb2
+from stud.dealer.v1 import dealer_service_pb2 as dealer
+from stud.events.v1 import ledger_events_pb2, table_events_pb2
+from stud.rules.v1 import rules_service_pb2 as rules
 from stud.table.v1 import table_service_pb2 as pb
 from stud.wallet.v1 import wallet_service_pb2 as wallet
 from stud_client import StudError
@@ -408,6 +411,46 @@ async def test_the_wrong_role(live: Live, table: Table):
         # The player's own name under another role: a name is not a right.
         namesake = live.people.client(player.account, "operator").tables
         await refusal(namesake.Act(action(table, mine.turn_id)), "ROLE_NOT_ALLOWED", no)
+
+
+async def test_who_has_an_interest_decides_nothing(live: Live, table: Table):
+    """A player's token with every role there is: about the table he plays at, his hand and his account he decides
+    nothing. Another operator does.
+    """
+    player, mine = await table.turn()
+    token = token_of(live, player.account, "player", "operator", "cashier", "auditor")
+    async with player.client.with_token(token) as own:
+        hand_no = table.eye.last.view.hand_no
+        here: Any = {"table": table.id}
+        hand: Any = {**here, "hand_no": hand_no, "reason": "I lost"}
+        account: Any = {"currency": "EUR", "account": player.account}
+        sitting: Any = {"currency": "EUR", **here, "sitting_no": mine.sitting_no}
+        lines = [
+            ledger_events_pb2.Posting(account=f"player:{player.account}", amount=5),
+            ledger_events_pb2.Posting(account="house:cashier", amount=-5),
+        ]
+        calls = (
+            own.tables.VoidHand(pb.VoidHandRequest(**hand)),
+            own.tables.PauseTable(pb.PauseTableRequest(**here, reason="I lose")),
+            own.tables.ResumeTable(pb.ResumeTableRequest(**here)),
+            own.tables.DrainTable(pb.DrainTableRequest(**here)),
+            own.tables.CloseTable(pb.CloseTableRequest(**here)),
+            own.rules.ResolveHand(rules.ResolveHandRequest(**hand, choice=table_events_pb2.RESOLUTION_CHOICE_VOID)),
+            own.dealer.AuditDeck(dealer.AuditDeckRequest(**hand)),
+            own.wallet.ResolveCashOut(wallet.ResolveCashOutRequest(**sitting, amount=10_000, reason="mine")),
+            own.wallet.Adjust(wallet.AdjustRequest(currency="EUR", postings=lines, reference="mine")),
+            own.wallet.Deposit(wallet.DepositRequest(**account, amount=10_000)),
+            own.wallet.Withdraw(wallet.WithdrawRequest(**account, amount=10)),
+            own.wallet.FreezeAccount(wallet.FreezeAccountRequest(**account, reason="mine")),
+            own.wallet.UnfreezeAccount(wallet.UnfreezeAccountRequest(**account, reason="mine")),
+        )
+        async with unchanged(table):
+            for call in calls:
+                told = await refusal(call, "OWN_INTEREST", Code.PERMISSION_DENIED)
+                assert "another" in told.text
+    other = live.people.second_operator.tables
+    await other.PauseTable(pb.PauseTableRequest(**here, reason="looked into"))
+    await other.ResumeTable(pb.ResumeTableRequest(**here))
 
 
 # --- bytes ------------------------------------------------------------------------------------------------------------

@@ -123,8 +123,9 @@ class RulesServiceServicer:
 
     def ResolveHand(self, request, context):
         """Decides a disputed or unverifiable hand: the first call proposes, the equal call of a second,
-        different operator decides. Calls are remembered for good. Operators. UNKNOWN_TABLE, UNKNOWN_HAND, ALREADY_DECIDED,
-        HAND_NOT_ENDED, NO_REFEREE_FIGURES, SECOND_OPERATOR_REQUIRED.
+        different operator decides. Calls are remembered for good. Whoever was dealt into the hand, or has a sitting at the
+        table that is not paid out, does neither, and what he has proposed counts for nothing. Operators. UNKNOWN_TABLE,
+        UNKNOWN_HAND, ALREADY_DECIDED, HAND_NOT_ENDED, NO_REFEREE_FIGURES, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

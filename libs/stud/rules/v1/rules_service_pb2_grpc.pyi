@@ -35,8 +35,9 @@ class RulesServiceStub:
     """Lists verdicts of a table, oldest first. Operators, auditors. UNKNOWN_TABLE."""
     ResolveHand: _aio.UnaryUnaryMultiCallable[_rules_service_pb2.ResolveHandRequest, _rules_service_pb2.ResolveHandResponse]
     """Decides a disputed or unverifiable hand: the first call proposes, the equal call of a second,
-    different operator decides. Calls are remembered for good. Operators. UNKNOWN_TABLE, UNKNOWN_HAND, ALREADY_DECIDED,
-    HAND_NOT_ENDED, NO_REFEREE_FIGURES, SECOND_OPERATOR_REQUIRED.
+    different operator decides. Calls are remembered for good. Whoever was dealt into the hand, or has a sitting at the
+    table that is not paid out, does neither, and what he has proposed counts for nothing. Operators. UNKNOWN_TABLE,
+    UNKNOWN_HAND, ALREADY_DECIDED, HAND_NOT_ENDED, NO_REFEREE_FIGURES, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
     """
 
 class RulesServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -102,8 +103,9 @@ class RulesServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_rules_service_pb2.ResolveHandRequest, _abc.Awaitable[_rules_service_pb2.ResolveHandResponse]],
     ) -> _abc.Awaitable[_rules_service_pb2.ResolveHandResponse]:
         """Decides a disputed or unverifiable hand: the first call proposes, the equal call of a second,
-        different operator decides. Calls are remembered for good. Operators. UNKNOWN_TABLE, UNKNOWN_HAND, ALREADY_DECIDED,
-        HAND_NOT_ENDED, NO_REFEREE_FIGURES, SECOND_OPERATOR_REQUIRED.
+        different operator decides. Calls are remembered for good. Whoever was dealt into the hand, or has a sitting at the
+        table that is not paid out, does neither, and what he has proposed counts for nothing. Operators. UNKNOWN_TABLE,
+        UNKNOWN_HAND, ALREADY_DECIDED, HAND_NOT_ENDED, NO_REFEREE_FIGURES, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
         """
 
 def add_RulesServiceServicer_to_server(servicer: RulesServiceServicer, server: _aio.Server) -> None: ...

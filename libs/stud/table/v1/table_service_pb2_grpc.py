@@ -26,7 +26,9 @@ if _version_not_supported:
 
 
 class TableServiceStub:
-    """Players sit, act and watch; operators open and close.
+    """Players sit, act and watch; operators open and close. Whoever has a sitting at the table, from its reservation until
+    it is paid out, or was dealt into the hand, decides nothing about them, whatever his token's roles: OWN_INTEREST, and
+    another operator must do it.
     """
 
     def __init__(self, channel):
@@ -143,7 +145,9 @@ class TableServiceStub:
 
 
 class TableServiceServicer:
-    """Players sit, act and watch; operators open and close.
+    """Players sit, act and watch; operators open and close. Whoever has a sitting at the table, from its reservation until
+    it is paid out, or was dealt into the hand, decides nothing about them, whatever his token's roles: OWN_INTEREST, and
+    another operator must do it.
     """
 
     def ListTables(self, request, context):
@@ -274,37 +278,39 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CloseTable(self, request, context):
-        """Finishes the hand, cashes everybody out, closes. Operators. TABLE_NOT_OPEN.
+        """Finishes the hand, cashes everybody out, closes. Operators. TABLE_NOT_OPEN, OWN_INTEREST.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PauseTable(self, request, context):
-        """Starts no new hand until resumed; a running hand goes on. Operators. TABLE_NOT_OPEN, TABLE_PAUSED.
+        """Starts no new hand until resumed; a running hand goes on. Operators. TABLE_NOT_OPEN, TABLE_PAUSED,
+        OWN_INTEREST.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ResumeTable(self, request, context):
-        """Ends a pause or a drain. Operators. TABLE_NOT_OPEN, TABLE_NOT_PAUSED; TABLE_PAUSED while something stands that
-        concerns money.
+        """Ends a pause or a drain. Operators. TABLE_NOT_OPEN, TABLE_NOT_PAUSED, OWN_INTEREST; TABLE_PAUSED while something
+        stands that concerns money.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DrainTable(self, request, context):
-        """Finishes the hand, starts none. Operators. TABLE_NOT_OPEN.
+        """Finishes the hand, starts none. Operators. TABLE_NOT_OPEN, OWN_INTEREST.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def VoidHand(self, request, context):
-        """Voids the running hand: every contribution goes back. Operators. NO_HAND. HAND_ALREADY_ENDED as soon as its pots are
-        paid, also while players are still asked whether to show: what is won goes back only by RulesService.ResolveHand.
+        """Voids the running hand: every contribution goes back. Operators. NO_HAND, OWN_INTEREST. HAND_ALREADY_ENDED as soon as
+        its pots are paid, also while players are still asked whether to show: what is won goes back only by
+        RulesService.ResolveHand.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -427,7 +433,9 @@ def add_TableServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class TableService:
-    """Players sit, act and watch; operators open and close.
+    """Players sit, act and watch; operators open and close. Whoever has a sitting at the table, from its reservation until
+    it is paid out, or was dealt into the hand, decides nothing about them, whatever his token's roles: OWN_INTEREST, and
+    another operator must do it.
     """
 
     @staticmethod

@@ -21,7 +21,10 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class TableServiceStub:
-    """Players sit, act and watch; operators open and close."""
+    """Players sit, act and watch; operators open and close. Whoever has a sitting at the table, from its reservation until
+    it is paid out, or was dealt into the hand, decides nothing about them, whatever his token's roles: OWN_INTEREST, and
+    another operator must do it.
+    """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     ListTables: _aio.UnaryUnaryMultiCallable[_table_service_pb2.ListTablesRequest, _table_service_pb2.ListTablesResponse]
@@ -80,22 +83,28 @@ class TableServiceStub:
     INVALID_FIELD.
     """
     CloseTable: _aio.UnaryUnaryMultiCallable[_table_service_pb2.CloseTableRequest, _table_service_pb2.CloseTableResponse]
-    """Finishes the hand, cashes everybody out, closes. Operators. TABLE_NOT_OPEN."""
+    """Finishes the hand, cashes everybody out, closes. Operators. TABLE_NOT_OPEN, OWN_INTEREST."""
     PauseTable: _aio.UnaryUnaryMultiCallable[_table_service_pb2.PauseTableRequest, _table_service_pb2.PauseTableResponse]
-    """Starts no new hand until resumed; a running hand goes on. Operators. TABLE_NOT_OPEN, TABLE_PAUSED."""
+    """Starts no new hand until resumed; a running hand goes on. Operators. TABLE_NOT_OPEN, TABLE_PAUSED,
+    OWN_INTEREST.
+    """
     ResumeTable: _aio.UnaryUnaryMultiCallable[_table_service_pb2.ResumeTableRequest, _table_service_pb2.ResumeTableResponse]
-    """Ends a pause or a drain. Operators. TABLE_NOT_OPEN, TABLE_NOT_PAUSED; TABLE_PAUSED while something stands that
-    concerns money.
+    """Ends a pause or a drain. Operators. TABLE_NOT_OPEN, TABLE_NOT_PAUSED, OWN_INTEREST; TABLE_PAUSED while something
+    stands that concerns money.
     """
     DrainTable: _aio.UnaryUnaryMultiCallable[_table_service_pb2.DrainTableRequest, _table_service_pb2.DrainTableResponse]
-    """Finishes the hand, starts none. Operators. TABLE_NOT_OPEN."""
+    """Finishes the hand, starts none. Operators. TABLE_NOT_OPEN, OWN_INTEREST."""
     VoidHand: _aio.UnaryUnaryMultiCallable[_table_service_pb2.VoidHandRequest, _table_service_pb2.VoidHandResponse]
-    """Voids the running hand: every contribution goes back. Operators. NO_HAND. HAND_ALREADY_ENDED as soon as its pots are
-    paid, also while players are still asked whether to show: what is won goes back only by RulesService.ResolveHand.
+    """Voids the running hand: every contribution goes back. Operators. NO_HAND, OWN_INTEREST. HAND_ALREADY_ENDED as soon as
+    its pots are paid, also while players are still asked whether to show: what is won goes back only by
+    RulesService.ResolveHand.
     """
 
 class TableServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Players sit, act and watch; operators open and close."""
+    """Players sit, act and watch; operators open and close. Whoever has a sitting at the table, from its reservation until
+    it is paid out, or was dealt into the hand, decides nothing about them, whatever his token's roles: OWN_INTEREST, and
+    another operator must do it.
+    """
 
     @_abc_1.abstractmethod
     def ListTables(
@@ -254,7 +263,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.CloseTableRequest,
         context: _aio.ServicerContext[_table_service_pb2.CloseTableRequest, _abc.Awaitable[_table_service_pb2.CloseTableResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.CloseTableResponse]:
-        """Finishes the hand, cashes everybody out, closes. Operators. TABLE_NOT_OPEN."""
+        """Finishes the hand, cashes everybody out, closes. Operators. TABLE_NOT_OPEN, OWN_INTEREST."""
 
     @_abc_1.abstractmethod
     def PauseTable(
@@ -262,7 +271,9 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.PauseTableRequest,
         context: _aio.ServicerContext[_table_service_pb2.PauseTableRequest, _abc.Awaitable[_table_service_pb2.PauseTableResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.PauseTableResponse]:
-        """Starts no new hand until resumed; a running hand goes on. Operators. TABLE_NOT_OPEN, TABLE_PAUSED."""
+        """Starts no new hand until resumed; a running hand goes on. Operators. TABLE_NOT_OPEN, TABLE_PAUSED,
+        OWN_INTEREST.
+        """
 
     @_abc_1.abstractmethod
     def ResumeTable(
@@ -270,8 +281,8 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.ResumeTableRequest,
         context: _aio.ServicerContext[_table_service_pb2.ResumeTableRequest, _abc.Awaitable[_table_service_pb2.ResumeTableResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.ResumeTableResponse]:
-        """Ends a pause or a drain. Operators. TABLE_NOT_OPEN, TABLE_NOT_PAUSED; TABLE_PAUSED while something stands that
-        concerns money.
+        """Ends a pause or a drain. Operators. TABLE_NOT_OPEN, TABLE_NOT_PAUSED, OWN_INTEREST; TABLE_PAUSED while something
+        stands that concerns money.
         """
 
     @_abc_1.abstractmethod
@@ -280,7 +291,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.DrainTableRequest,
         context: _aio.ServicerContext[_table_service_pb2.DrainTableRequest, _abc.Awaitable[_table_service_pb2.DrainTableResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.DrainTableResponse]:
-        """Finishes the hand, starts none. Operators. TABLE_NOT_OPEN."""
+        """Finishes the hand, starts none. Operators. TABLE_NOT_OPEN, OWN_INTEREST."""
 
     @_abc_1.abstractmethod
     def VoidHand(
@@ -288,8 +299,9 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.VoidHandRequest,
         context: _aio.ServicerContext[_table_service_pb2.VoidHandRequest, _abc.Awaitable[_table_service_pb2.VoidHandResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.VoidHandResponse]:
-        """Voids the running hand: every contribution goes back. Operators. NO_HAND. HAND_ALREADY_ENDED as soon as its pots are
-        paid, also while players are still asked whether to show: what is won goes back only by RulesService.ResolveHand.
+        """Voids the running hand: every contribution goes back. Operators. NO_HAND, OWN_INTEREST. HAND_ALREADY_ENDED as soon as
+        its pots are paid, also while players are still asked whether to show: what is won goes back only by
+        RulesService.ResolveHand.
         """
 
 def add_TableServiceServicer_to_server(servicer: TableServiceServicer, server: _aio.Server) -> None: ...

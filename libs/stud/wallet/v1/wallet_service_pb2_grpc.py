@@ -28,7 +28,8 @@ if _version_not_supported:
 class WalletServiceStub:
     """Money. Every write is remembered for good by (caller, request_id), deposits and withdrawals by the account that is
     booked: the same content answers the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
-    afresh. Beside the reasons named at a call there are those of every call: UNKNOWN_CURRENCY and what stands at the head
+    afresh. Nobody decides about his own account or sitting, nor about money at a table where he has a sitting that is not paid
+    out, whatever his token's roles: OWN_INTEREST, and another must do it. Beside the reasons named at a call there are those of every call: UNKNOWN_CURRENCY and what stands at the head
     of TableService.
     """
 
@@ -93,7 +94,8 @@ class WalletServiceStub:
 class WalletServiceServicer:
     """Money. Every write is remembered for good by (caller, request_id), deposits and withdrawals by the account that is
     booked: the same content answers the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
-    afresh. Beside the reasons named at a call there are those of every call: UNKNOWN_CURRENCY and what stands at the head
+    afresh. Nobody decides about his own account or sitting, nor about money at a table where he has a sitting that is not paid
+    out, whatever his token's roles: OWN_INTEREST, and another must do it. Beside the reasons named at a call there are those of every call: UNKNOWN_CURRENCY and what stands at the head
     of TableService.
     """
 
@@ -114,14 +116,14 @@ class WalletServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Deposit(self, request, context):
-        """Books money that came in. Cashiers. UNKNOWN_ACCOUNT, ACCOUNT_FROZEN is no obstacle.
+        """Books money that came in. Cashiers. UNKNOWN_ACCOUNT, OWN_INTEREST; ACCOUNT_FROZEN is no obstacle.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Withdraw(self, request, context):
-        """Books money that went out. Cashiers. UNKNOWN_ACCOUNT, INSUFFICIENT_FUNDS, ACCOUNT_FROZEN.
+        """Books money that went out. Cashiers. UNKNOWN_ACCOUNT, INSUFFICIENT_FUNDS, ACCOUNT_FROZEN, OWN_INTEREST.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -143,31 +145,32 @@ class WalletServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FreezeAccount(self, request, context):
-        """Freezes an account: no withdrawal, no buy-in; hands go on. Operators. UNKNOWN_ACCOUNT.
+        """Freezes an account: no withdrawal, no buy-in; hands go on. Operators. UNKNOWN_ACCOUNT, OWN_INTEREST.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UnfreezeAccount(self, request, context):
-        """Frees an account. Operators. UNKNOWN_ACCOUNT, ACCOUNT_NOT_FROZEN.
+        """Frees an account. Operators. UNKNOWN_ACCOUNT, ACCOUNT_NOT_FROZEN, OWN_INTEREST.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ResolveCashOut(self, request, context):
-        """Decides a blocked cash-out: first call proposes, the equal call of another operator decides. A cash-out that never
+        """Decides a blocked cash-out: first call proposes, the equal call of another operator decides, if who proposed has no interest by then. A cash-out that never
         reached the ledger, because the table's parked line was dropped, is asked for again first, and paid or blocked as any.
-        Operators. NOTHING_BLOCKED, HAND_DISPUTED, SETTLEMENT_BLOCKED, SECOND_OPERATOR_REQUIRED, UNKNOWN_ACCOUNT.
+        Operators. NOTHING_BLOCKED, HAND_DISPUTED, SETTLEMENT_BLOCKED, SECOND_OPERATOR_REQUIRED, UNKNOWN_ACCOUNT,
+        OWN_INTEREST.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Adjust(self, request, context):
-        """Corrects the ledger: first call proposes, the equal call of another operator decides. Operators. INVALID_ADJUSTMENT,
-        SECOND_OPERATOR_REQUIRED.
+        """Corrects the ledger: first call proposes, the equal call of another operator decides, if who proposed has no interest
+        by then. Operators. INVALID_ADJUSTMENT, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -237,7 +240,8 @@ def add_WalletServiceServicer_to_server(servicer, server):
 class WalletService:
     """Money. Every write is remembered for good by (caller, request_id), deposits and withdrawals by the account that is
     booked: the same content answers the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
-    afresh. Beside the reasons named at a call there are those of every call: UNKNOWN_CURRENCY and what stands at the head
+    afresh. Nobody decides about his own account or sitting, nor about money at a table where he has a sitting that is not paid
+    out, whatever his token's roles: OWN_INTEREST, and another must do it. Beside the reasons named at a call there are those of every call: UNKNOWN_CURRENCY and what stands at the head
     of TableService.
     """
 

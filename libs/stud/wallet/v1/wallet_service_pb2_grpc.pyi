@@ -15,7 +15,8 @@ GRPC_VERSION: str
 class WalletServiceStub:
     """Money. Every write is remembered for good by (caller, request_id), deposits and withdrawals by the account that is
     booked: the same content answers the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
-    afresh. Beside the reasons named at a call there are those of every call: UNKNOWN_CURRENCY and what stands at the head
+    afresh. Nobody decides about his own account or sitting, nor about money at a table where he has a sitting that is not paid
+    out, whatever his token's roles: OWN_INTEREST, and another must do it. Beside the reasons named at a call there are those of every call: UNKNOWN_CURRENCY and what stands at the head
     of TableService.
     """
 
@@ -29,9 +30,9 @@ class WalletServiceStub:
     UNKNOWN_ACCOUNT.
     """
     Deposit: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.DepositRequest, _wallet_service_pb2.DepositResponse]
-    """Books money that came in. Cashiers. UNKNOWN_ACCOUNT, ACCOUNT_FROZEN is no obstacle."""
+    """Books money that came in. Cashiers. UNKNOWN_ACCOUNT, OWN_INTEREST; ACCOUNT_FROZEN is no obstacle."""
     Withdraw: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.WithdrawRequest, _wallet_service_pb2.WithdrawResponse]
-    """Books money that went out. Cashiers. UNKNOWN_ACCOUNT, INSUFFICIENT_FUNDS, ACCOUNT_FROZEN."""
+    """Books money that went out. Cashiers. UNKNOWN_ACCOUNT, INSUFFICIENT_FUNDS, ACCOUNT_FROZEN, OWN_INTEREST."""
     ListTransfers: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.ListTransfersRequest, _wallet_service_pb2.ListTransfersResponse]
     """Lists entries that touch an account, oldest first, a page at a time; players their own, auditors,
     operators and cashiers all. UNKNOWN_ACCOUNT.
@@ -39,23 +40,25 @@ class WalletServiceStub:
     GetTrialBalance: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.GetTrialBalanceRequest, _wallet_service_pb2.GetTrialBalanceResponse]
     """Returns every account's balance, recomputed from the entries, a page at a time. Operators, cashiers, auditors."""
     FreezeAccount: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.FreezeAccountRequest, _wallet_service_pb2.FreezeAccountResponse]
-    """Freezes an account: no withdrawal, no buy-in; hands go on. Operators. UNKNOWN_ACCOUNT."""
+    """Freezes an account: no withdrawal, no buy-in; hands go on. Operators. UNKNOWN_ACCOUNT, OWN_INTEREST."""
     UnfreezeAccount: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.UnfreezeAccountRequest, _wallet_service_pb2.UnfreezeAccountResponse]
-    """Frees an account. Operators. UNKNOWN_ACCOUNT, ACCOUNT_NOT_FROZEN."""
+    """Frees an account. Operators. UNKNOWN_ACCOUNT, ACCOUNT_NOT_FROZEN, OWN_INTEREST."""
     ResolveCashOut: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.ResolveCashOutRequest, _wallet_service_pb2.ResolveCashOutResponse]
-    """Decides a blocked cash-out: first call proposes, the equal call of another operator decides. A cash-out that never
+    """Decides a blocked cash-out: first call proposes, the equal call of another operator decides, if who proposed has no interest by then. A cash-out that never
     reached the ledger, because the table's parked line was dropped, is asked for again first, and paid or blocked as any.
-    Operators. NOTHING_BLOCKED, HAND_DISPUTED, SETTLEMENT_BLOCKED, SECOND_OPERATOR_REQUIRED, UNKNOWN_ACCOUNT.
+    Operators. NOTHING_BLOCKED, HAND_DISPUTED, SETTLEMENT_BLOCKED, SECOND_OPERATOR_REQUIRED, UNKNOWN_ACCOUNT,
+    OWN_INTEREST.
     """
     Adjust: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.AdjustRequest, _wallet_service_pb2.AdjustResponse]
-    """Corrects the ledger: first call proposes, the equal call of another operator decides. Operators. INVALID_ADJUSTMENT,
-    SECOND_OPERATOR_REQUIRED.
+    """Corrects the ledger: first call proposes, the equal call of another operator decides, if who proposed has no interest
+    by then. Operators. INVALID_ADJUSTMENT, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
     """
 
 class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
     """Money. Every write is remembered for good by (caller, request_id), deposits and withdrawals by the account that is
     booked: the same content answers the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
-    afresh. Beside the reasons named at a call there are those of every call: UNKNOWN_CURRENCY and what stands at the head
+    afresh. Nobody decides about his own account or sitting, nor about money at a table where he has a sitting that is not paid
+    out, whatever his token's roles: OWN_INTEREST, and another must do it. Beside the reasons named at a call there are those of every call: UNKNOWN_CURRENCY and what stands at the head
     of TableService.
     """
 
@@ -85,7 +88,7 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.DepositRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.DepositRequest, _abc.Awaitable[_wallet_service_pb2.DepositResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.DepositResponse]:
-        """Books money that came in. Cashiers. UNKNOWN_ACCOUNT, ACCOUNT_FROZEN is no obstacle."""
+        """Books money that came in. Cashiers. UNKNOWN_ACCOUNT, OWN_INTEREST; ACCOUNT_FROZEN is no obstacle."""
 
     @_abc_1.abstractmethod
     def Withdraw(
@@ -93,7 +96,7 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.WithdrawRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.WithdrawRequest, _abc.Awaitable[_wallet_service_pb2.WithdrawResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.WithdrawResponse]:
-        """Books money that went out. Cashiers. UNKNOWN_ACCOUNT, INSUFFICIENT_FUNDS, ACCOUNT_FROZEN."""
+        """Books money that went out. Cashiers. UNKNOWN_ACCOUNT, INSUFFICIENT_FUNDS, ACCOUNT_FROZEN, OWN_INTEREST."""
 
     @_abc_1.abstractmethod
     def ListTransfers(
@@ -119,7 +122,7 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.FreezeAccountRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.FreezeAccountRequest, _abc.Awaitable[_wallet_service_pb2.FreezeAccountResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.FreezeAccountResponse]:
-        """Freezes an account: no withdrawal, no buy-in; hands go on. Operators. UNKNOWN_ACCOUNT."""
+        """Freezes an account: no withdrawal, no buy-in; hands go on. Operators. UNKNOWN_ACCOUNT, OWN_INTEREST."""
 
     @_abc_1.abstractmethod
     def UnfreezeAccount(
@@ -127,7 +130,7 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.UnfreezeAccountRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.UnfreezeAccountRequest, _abc.Awaitable[_wallet_service_pb2.UnfreezeAccountResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.UnfreezeAccountResponse]:
-        """Frees an account. Operators. UNKNOWN_ACCOUNT, ACCOUNT_NOT_FROZEN."""
+        """Frees an account. Operators. UNKNOWN_ACCOUNT, ACCOUNT_NOT_FROZEN, OWN_INTEREST."""
 
     @_abc_1.abstractmethod
     def ResolveCashOut(
@@ -135,9 +138,10 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.ResolveCashOutRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.ResolveCashOutRequest, _abc.Awaitable[_wallet_service_pb2.ResolveCashOutResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.ResolveCashOutResponse]:
-        """Decides a blocked cash-out: first call proposes, the equal call of another operator decides. A cash-out that never
+        """Decides a blocked cash-out: first call proposes, the equal call of another operator decides, if who proposed has no interest by then. A cash-out that never
         reached the ledger, because the table's parked line was dropped, is asked for again first, and paid or blocked as any.
-        Operators. NOTHING_BLOCKED, HAND_DISPUTED, SETTLEMENT_BLOCKED, SECOND_OPERATOR_REQUIRED, UNKNOWN_ACCOUNT.
+        Operators. NOTHING_BLOCKED, HAND_DISPUTED, SETTLEMENT_BLOCKED, SECOND_OPERATOR_REQUIRED, UNKNOWN_ACCOUNT,
+        OWN_INTEREST.
         """
 
     @_abc_1.abstractmethod
@@ -146,8 +150,8 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.AdjustRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.AdjustRequest, _abc.Awaitable[_wallet_service_pb2.AdjustResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.AdjustResponse]:
-        """Corrects the ledger: first call proposes, the equal call of another operator decides. Operators. INVALID_ADJUSTMENT,
-        SECOND_OPERATOR_REQUIRED.
+        """Corrects the ledger: first call proposes, the equal call of another operator decides, if who proposed has no interest
+        by then. Operators. INVALID_ADJUSTMENT, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
         """
 
 def add_WalletServiceServicer_to_server(servicer: WalletServiceServicer, server: _aio.Server) -> None: ...
