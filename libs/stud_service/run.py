@@ -1,7 +1,7 @@
 """The life of a service process: start, serve, stop. `python -m dealer_service` calls `run("dealer", DealerApp)`.
 
-    settings -> logging -> port bound -> log connected and checked -> app made and registered -> listening, NOT_SERVING
-    -> app started -> SERVING … NOT_SERVING while the log is away … signal or crash
+    settings -> logging -> dumps forbidden -> port bound -> log connected and checked -> app made and registered
+    -> listening, NOT_SERVING -> app started -> SERVING … NOT_SERVING while the log is away … signal or crash
     -> NOT_SERVING -> app.stop -> server.stop(grace) -> tasks cancelled -> log closed
 
 Exit codes: 0 = stopped when told to, 1 = something crashed, 2 = could not start (one line says what to do).
@@ -25,7 +25,7 @@ from grpc_reflection.v1alpha import reflection
 from stud_eventlog.errors import EventLogError, LogUnavailable, NotInitialised, UnsafeServer, UnusableUrl
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import Head
-from stud_service import GRPC_CAME_FIRST, logging, stray
+from stud_service import GRPC_CAME_FIRST, dumps, logging, stray
 from stud_service.health import Health
 from stud_service.interceptors import Interceptor
 from stud_service.kit import Kit
@@ -69,6 +69,13 @@ def run(name: str, factory: Callable[[Kit], App], arguments: Sequence[str] | Non
         _log_to_standard_error(name, "info")
         return _cannot_start(why)
     _log_to_standard_error(name, settings.log_level)
+    if not settings.allow_core:
+        try:
+            dumps.forbid()  # before any key is read
+        except OSError as why:
+            return _cannot_start(
+                CannotStart(f"dumps cannot be forbidden ({why.strerror}): accept with STUD_ALLOW_CORE=1")
+            )
     if GRPC_CAME_FIRST:
         logger.warning("slow_grpc", why="grpc was imported before stud_service could set GRPC_EXPERIMENTS")
     try:
@@ -123,7 +130,12 @@ class Process:
             key = load_public_key(self.settings.keys_dir)
         except KeyFileError as why:
             raise CannotStart(str(why)) from None
-        verifier = Verifier(key, issuer=self.settings.jwt_issuer, audience=self.settings.jwt_audience)
+        verifier = Verifier(
+            key,
+            issuer=self.settings.jwt_issuer,
+            audience=self.settings.jwt_audience,
+            max_life_s=self.settings.token_max_life_s,
+        )
         interceptor = Interceptor(verifier, self.gate, self.settings.call_timeout_ms / 1000)
         return grpc.aio.server(interceptors=[interceptor], options=SERVER_OPTIONS)
 

@@ -132,6 +132,20 @@ def test_settings_that_cannot_be_used(start, log_url, environ, named):
     assert "secret" not in service.err.read_text()
 
 
+async def test_a_token_that_lives_longer_than_the_setting_is_refused_by_calls_and_streams(start, log_url_async):
+    service = start(log_url_async, STUD_TOKEN_MAX_LIFE_S="3600")
+    await asyncio.to_thread(service.until_serving)
+    assert get_table(service.address, token(ttl_s=3600)).update.table == "t"
+    metadata = (("authorization", f"Bearer {token(ttl_s=3700)}"),)
+    async with grpc.aio.insecure_channel(service.address) as channel:
+        stub = rpc.TableServiceStub(channel)
+        asked = stub.GetTable(pb.GetTableRequest(table="t"), metadata=metadata)
+        watched = stub.Watch(pb.WatchRequest(), metadata=metadata)
+        for call in (asked, watched):
+            assert await call.code() is grpc.StatusCode.UNAUTHENTICATED
+            assert "want at most 3600 s from its issue" in await call.details()
+
+
 def test_an_unknown_flag_and_help(start, log_url):
     unknown = start(log_url, "--nonsense")
     assert unknown.end() == 2

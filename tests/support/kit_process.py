@@ -114,13 +114,13 @@ async def initialise(url: str) -> None:
     await log.close()
 
 
-def get_table(address: str, **kwargs: Any) -> pb.GetTableResponse:
+def get_table(address: str, by: str = "", **kwargs: Any) -> pb.GetTableResponse:
     with grpc.insecure_channel(address) as channel:
         call = channel.unary_unary(
             "/stud.table.v1.TableService/GetTable",
             request_serializer=pb.GetTableRequest.SerializeToString,
             response_deserializer=pb.GetTableResponse.FromString,
         )
-        metadata = (("authorization", f"Bearer {token()}"),)
+        metadata = (("authorization", f"Bearer {by or token()}"),)
         answer: pb.GetTableResponse = call(pb.GetTableRequest(table="t"), metadata=metadata, timeout=5, **kwargs)
         return answer
