@@ -39,6 +39,8 @@ class Running:
         return [line["event"] for line in self.lines()]
 
     def line(self, event: str) -> dict[str, Any]:
+        """The first of this event; what has happened may be told a moment later."""
+        self.until(lambda: event in self.events() or self.process.poll() is not None)
         return next(line for line in self.lines() if line["event"] == event)
 
     def until(self, what: Callable[[], bool], timeout_s: float = 20) -> None:
