@@ -66,6 +66,7 @@ proto: $(STAMP) ## regenerate libs/stud from protos/
 	@$(BIN)/python -m tools.generate_errors
 	@$(BIN)/python -m tools.generate_events
 	@$(BIN)/python -m tools.generate_rules_coverage
+	@$(BIN)/python -m tools.generate_settings
 
 .PHONY: proto-baseline
 proto-baseline: $(STAMP) ## accept the contract as it is: later changes must not break it
@@ -99,6 +100,7 @@ check: $(STAMP) ## everything that can be said without running the code
 	@$(BIN)/python -m tools.generate_errors --check
 	@$(BIN)/python -m tools.generate_events --check
 	@$(BIN)/python -m tools.generate_rules_coverage --check
+	@$(BIN)/python -m tools.generate_settings --check
 	@echo "check: all good"
 
 # What searches runs apart: a line that only a lucky draw reaches must not count as covered, and being traced would

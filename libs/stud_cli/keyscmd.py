@@ -17,9 +17,10 @@ from stud_eventlog.redis_streams import RedisEventLog
 from stud_service.checks import require_account
 from stud_service.keyring import ensure_dev_keys
 from stud_service.refusals import Refused
+from stud_service.settings import load_settings
 from stud_service.tokens import ROLES, Verifier, load_private_key, load_public_key, mint
 
-MAX_TTL_S = 365 * 86_400
+DAY_S = 86_400
 
 
 def keys_dir() -> Path:
@@ -37,7 +38,10 @@ def token(
     role: Annotated[
         list[str] | None, typer.Option(help="player, operator, cashier, auditor, service; may be repeated.")
     ] = None,
-    ttl_s: Annotated[int, typer.Option("--ttl", help="Seconds until it expires.", min=1)] = 86_400,
+    ttl_s: Annotated[
+        int | None,
+        typer.Option("--ttl", help="Seconds until it expires: a day, where services take that.", min=1),
+    ] = None,
     json_output: JsonFlag = False,
 ) -> None:
     """Make a token with the development key (made on first use under the keys directory).
@@ -50,8 +54,6 @@ def token(
         could_not_run(f"unknown role {', '.join(unknown)}: want {', '.join(sorted(ROLES))}")
     if not subject.strip():
         could_not_run("the token would speak for nobody: want an account or operator, e.g. alice")
-    if ttl_s > MAX_TTL_S:
-        could_not_run(f"a token is no key for ever: want --ttl 1 to {MAX_TTL_S} (a year in seconds)")
     made = _made(subject, sorted(set(roles)), ttl_s)
     if json_output:
         last_line({"sub": subject, "roles": roles, "token": made})
@@ -59,13 +61,17 @@ def token(
         console.print(made, soft_wrap=True)
 
 
-def _made(subject: str, roles: list[str], ttl_s: int) -> str:
+def _made(subject: str, roles: list[str], ttl_s: int | None) -> str:
     """Return a token that services take: it is looked at as they do before anybody gets it."""
     try:
+        longest_s = load_settings("table").token_max_life_s
+        ttl_s = min(DAY_S, longest_s) if ttl_s is None else ttl_s
+        if ttl_s > longest_s:
+            could_not_run(f"a token is no key for ever: want --ttl 1 to {longest_s} (STUD_TOKEN_MAX_LIFE_S)")
         directory = keys_dir()
         _ensure_keys(directory)
         made = mint(subject, roles, ttl_s, load_private_key(directory))
-        Verifier(load_public_key(directory)).caller_of(made)
+        Verifier(load_public_key(directory), max_life_s=longest_s).caller_of(made)
         if "player" in roles:
             require_account(subject)
     except ValueError as error:

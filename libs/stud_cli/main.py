@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import typer
 
 from stud_cli.adjudicate import adjudicate
@@ -16,6 +18,8 @@ from stud_cli.rulescmd import rules
 from stud_cli.tablescmd import tables
 from stud_cli.upcmd import up
 from stud_cli.verify import verify
+from stud_service import dumps
+from stud_service.settings import load_settings
 
 app = typer.Typer(
     cls=CarefulGroup,
@@ -31,4 +35,13 @@ app.add_typer(dead_app, name="dead")
 
 def main() -> None:
     """Run the command line."""
+    _forbid_dumps()
     app()
+
+
+def _forbid_dumps() -> None:
+    """Some commands read keys. Whoever allows dumps allows them for what is started from here too."""
+    with suppress(ValueError):  # settings that cannot be used: the command says so, if it needs them
+        if load_settings("table").allow_core:
+            return
+    dumps.forbid()

@@ -9,23 +9,24 @@ from pathlib import Path
 from stud.events.v1 import table_events_pb2
 from stud.rules.v1 import rules_service_pb2 as rules
 from stud_client import Endpoints, StudClient
+from stud_service.settings import load_settings
 from stud_service.tokens import PrivateKey, load_private_key, mint
 
 TTL_S = 3600
-RENEW_S = TTL_S / 2
+"""As long as a badge is good, where tokens may be."""
 
 
 class Badge:
     """Somebody's token; a new one when half the time of the last is over."""
 
-    def __init__(self, name: str, role: str, key: PrivateKey) -> None:
-        self._name, self._role, self._key = name, role, key
+    def __init__(self, name: str, role: str, key: PrivateKey, ttl_s: int = TTL_S) -> None:
+        self._name, self._role, self._key, self._ttl_s = name, role, key, ttl_s
         self._token, self._renew_at = "", 0.0
 
     def __call__(self) -> str:
         if time.monotonic() >= self._renew_at:
-            self._token = mint(self._name, [self._role], TTL_S, self._key)
-            self._renew_at = time.monotonic() + RENEW_S
+            self._token = mint(self._name, [self._role], self._ttl_s, self._key)
+            self._renew_at = time.monotonic() + self._ttl_s / 2
         return self._token
 
 
@@ -35,13 +36,14 @@ class People:
     def __init__(self, endpoints: Mapping[str, str], keys_dir: Path) -> None:
         self._endpoints = Endpoints(**endpoints)
         self._key = load_private_key(keys_dir)
+        self._ttl_s = min(TTL_S, load_settings("table").token_max_life_s)
         self._clients: dict[tuple[str, str], StudClient] = {}
 
     def client(self, name: str, role: str) -> StudClient:
         """Return the client of ``name`` acting as ``role``."""
         found = self._clients.get((name, role))
         if found is None:
-            found = self._clients[name, role] = StudClient(self._endpoints, Badge(name, role, self._key))
+            found = self._clients[name, role] = StudClient(self._endpoints, Badge(name, role, self._key, self._ttl_s))
         return found
 
     def player(self, name: str) -> StudClient:

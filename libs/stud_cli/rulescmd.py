@@ -83,7 +83,8 @@ def _of_table(table: str) -> TableConfig:
         return asyncio.run(_ask(table))
     except (StudError, OSError, ValueError) as error:
         could_not_run(
-            f"the table service cannot be asked ({error}): `stud tables` lists the tables of a running system"
+            f"the table service cannot be asked ({error}): `stud tables` lists the tables of a running system, "
+            "STUD_TABLE_ENDPOINT says where it is"
         )
 
 

@@ -30,7 +30,10 @@ def tables(
     try:
         lines = asyncio.run(_list(currency, closed))
     except (StudError, OSError, ValueError) as error:
-        could_not_run(f"the table service cannot be asked ({error}): start the system with `stud up`")
+        could_not_run(
+            f"the table service cannot be asked ({error}): start the system with `stud up`, "
+            "or say where it is with STUD_TABLE_ENDPOINT"
+        )
     if json_output:
         last_line({"tables": [_plain(line) for line in lines]})
         return

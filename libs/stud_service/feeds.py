@@ -29,7 +29,7 @@ from structlog.contextvars import bind_contextvars
 from stud_eventlog import keys
 from stud_eventlog.cancelling import stop_if_cancelled
 from stud_eventlog.types import START, EventLogError, FeedEntry
-from stud_service.kit import Kit
+from stud_service.kit import Kit, for_ever
 from stud_service.parking import Parking
 from stud_service.patience import STANDS_STILL, Backoff, Poison, poisons, settle
 from stud_wire.codec import UnknownEventError
@@ -123,9 +123,10 @@ class FeedReader:
         await self._recover()
         try:
             async with asyncio.TaskGroup() as together:
-                together.create_task(self._read_on(), name=f"{self._service} reads")
-                together.create_task(self._save_on(), name=f"{self._service} saves cursors")
-                together.create_task(self._trim_on(), name=f"{self._service} trims feeds")
+                together.create_task(for_ever(self._read_on, f"{self._service} reads"))
+                together.create_task(for_ever(self._save_on, f"{self._service} saves cursors"))
+                if self._trim_readers:
+                    together.create_task(for_ever(self._trim_on, f"{self._service} trims feeds"))
         finally:
             # Saves the next start some repetition; if it does not work out nothing is lost.
             with suppress(EventLogError, TimeoutError):
@@ -325,7 +326,7 @@ class FeedReader:
                 del self._unsaved[feed]
 
     async def _trim_on(self) -> None:
-        while self._trim_readers:
+        while True:
             await asyncio.sleep(self._trim_every_s)
             for feed, readers in self._trim_readers.items():
                 with suppress(EventLogError):  # the next round will do

@@ -4,7 +4,9 @@ Exit code 0 means SERVING; 1 means anything else, with the reason on standard er
 grpc_health_probe, and this needs nothing that a service does not need itself.
 """
 
+import os
 import sys
+from contextlib import suppress
 from typing import NamedTuple
 
 import grpc
@@ -51,13 +53,19 @@ def asked(address: str, service: str = "", *, timeout_s: float = TIMEOUT_S) -> A
     return Answer(problem, int(commits) if str(commits).isdecimal() else 0)
 
 
+def say(text: str) -> None:
+    """Past `sys.stderr`, which would try again at the end and change the exit code, should it not be written."""
+    with suppress(OSError):
+        os.write(2, text.encode() + b"\n")
+
+
 def main(arguments: list[str]) -> int:
     if not 1 <= len(arguments) <= 2:
-        sys.stderr.write("usage: python -m stud_service.healthcheck HOST:PORT [SERVICE]\n")
+        say("usage: python -m stud_service.healthcheck HOST:PORT [SERVICE]")
         return 2
     problem = check(*arguments)
     if problem:
-        sys.stderr.write(problem + "\n")
+        say(problem)
     return 1 if problem else 0
 
 

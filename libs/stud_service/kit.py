@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import secrets
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
@@ -30,6 +31,10 @@ def new_commit_id() -> bytes:
     return secrets.token_bytes(COMMIT_ID_BYTES)
 
 
+class TaskEnded(Exception):
+    """A task that must live has ended without a fault of its own."""
+
+
 class Tasks:
     """Tasks that live as long as the service. `crashed` is set to the first fault of one of them."""
 
@@ -38,22 +43,26 @@ class Tasks:
         self.fault: BaseException | None = None
         self.crashed = asyncio.Event()
 
-    def spawn(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
+    def spawn(self, coro: Coroutine[Any, Any, Any], name: str, *, may_end: bool = False) -> asyncio.Task[Any]:
         # In a context of its own: what is bound for the call that happens to start it (account, request, method, the
         # caller himself) is over long before the task is.
-        task = asyncio.get_running_loop().create_task(coro, name=name, context=contextvars.Context())
+        context = contextvars.Context()
+        task = asyncio.get_running_loop().create_task(coro, name=name, context=context)
         self.running.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(functools.partial(self._ended, may_end=may_end), context=context)
         return task
 
-    def _ended(self, task: asyncio.Task[Any]) -> None:
+    def _ended(self, task: asyncio.Task[Any], *, may_end: bool) -> None:
         self.running.discard(task)
-        if task.cancelled() or (fault := task.exception()) is None:
+        fault = None if task.cancelled() else task.exception()
+        if fault is None and not may_end and not task.cancelling():
+            fault = TaskEnded(f"{task.get_name()} ended, and must not")
+        if fault is None:
             return
-        logger.error("task_crashed", task=task.get_name(), exc_info=fault)
         if self.fault is None:
             self.fault = fault
         self.crashed.set()
+        logger.error("task_crashed", task=task.get_name(), exc_info=fault)
 
     async def cancel_all(self) -> None:
         """Cancels what still runs and waits for its end; again and again, since a task may swallow it (`wait_for`
@@ -67,6 +76,19 @@ class Tasks:
                 _, tasks = await asyncio.wait(tasks, timeout=CANCEL_WAIT_S)
         if tasks:
             logger.warning("tasks_go_on", tasks=sorted(task.get_name() for task in tasks))
+
+
+async def for_ever(work: Callable[[], Coroutine[Any, Any, Any]], name: str) -> None:
+    """Does what must not end before it is cancelled, in a group of tasks; else raises TaskEnded. A group takes no
+    notice of a task that was not cancelled itself but came upon a cancellation: of a future, say.
+    """
+    task = asyncio.current_task()
+    try:
+        await work()
+    except asyncio.CancelledError:
+        if task is None or task.cancelling():
+            raise
+    raise TaskEnded(f"{name} ended, and must not")
 
 
 @dataclass
@@ -115,11 +137,12 @@ class Kit:
         for tell in self.on_trouble:
             tell()
 
-    def spawn(self, coro: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
-        """Starts a task that belongs to the service. If it crashes, that is logged and the service stops: one that
-        lost a part of itself must not look alive. Returning or being cancelled is no crash.
+    def spawn(self, coro: Coroutine[Any, Any, Any], name: str, *, may_end: bool = False) -> asyncio.Task[Any]:
+        """Starts a task that belongs to the service. If it crashes, or ends though nobody cancelled it, the service
+        stops and that is logged: one that lost a part of itself must not look alive. `may_end` is for what has its work
+        done some time.
         """
-        return self.tasks.spawn(coro, name)
+        return self.tasks.spawn(coro, name, may_end=may_end)
 
     async def watch_clock(self) -> None:
         """Looks every second whether the wall clock was set. Never returns."""

@@ -4,19 +4,27 @@ A line has `event`, `level`, `timestamp` (UTC), `service`, and what is bound: `m
 `version`, `account`. Cards and secrets cannot get in by accident: only plain values pass, bytes are shown as their
 length and objects as the name of their type, fields with telling names are hidden, tracebacks have no locals, and all
 numbers and cards are masked in the text of an exception that may quote a value.
+
+Saying something never fails and never waits, for whoever says it: a line that cannot be made is dropped and counted as
+one that cannot be written is (`lines`).
 """
 
 from __future__ import annotations
 
+import functools
 import logging
+import math
 import re
-import sys
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO
+from pathlib import Path
+from typing import Any
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
+
+from stud_service.lines import Lines, standard_error
 
 HIDDEN = frozenset(
     {
@@ -55,18 +63,18 @@ MAX_ITEMS = 50
 MAX_TEXT = 2_000
 
 
-def configure(service: str, level: str = "info", stream: TextIO | None = None) -> None:
-    """Sets up structlog and the standard library's logging for this process."""
-    sink = sys.stderr if stream is None else stream
+def configure(service: str, level: str = "info", lines: Lines | None = None) -> Lines:
+    """Sets up structlog and the standard library's logging for this process; returns where the lines go."""
+    lines = Lines(standard_error(), service) if lines is None else lines
     shared = _processors(service)
     number = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
         processors=[*shared, structlog.processors.JSONRenderer()],
-        wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.WriteLoggerFactory(file=sink),
+        wrapper_class=_never_failing(structlog.make_filtering_bound_logger(number), lines),
+        logger_factory=lambda *_: _Sink(lines),
         cache_logger_on_first_use=False,  # else a logger used before this call would keep its old ways
     )
-    handler = logging.StreamHandler(sink)
+    handler = _Handler(lines)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[structlog.stdlib.add_logger_name, *shared],
@@ -80,6 +88,51 @@ def configure(service: str, level: str = "info", stream: TextIO | None = None) -
     root.handlers[:] = [handler]
     root.setLevel(number)
     logging.getLogger("asyncio").setLevel(max(number, logging.WARNING))
+    return lines
+
+
+class _Sink:
+    """What structlog hands finished lines to."""
+
+    def __init__(self, lines: Lines) -> None:
+        self.debug = self.info = self.warning = self.error = self.critical = lines.put
+
+
+class _Handler(logging.Handler):
+    """The standard library's own ones write at once, and what goes wrong with it to standard error."""
+
+    def __init__(self, lines: Lines) -> None:
+        super().__init__()
+        self._lines = lines
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._lines.put(self.format(record))
+        except Exception as fault:  # noqa: BLE001  (of whatever is to be told)
+            self._lines.lose(place_of(fault))
+
+
+def _never_failing(logger_class: type[Any], lines: Lines) -> type[Any]:
+    """Returns the class with methods that count what goes wrong in them, from the first formatting to the last."""
+
+    def guarded(method: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(method)
+        def say(*args: Any, **values: Any) -> None:
+            try:
+                method(*args, **values)
+            except Exception as fault:  # noqa: BLE001  (of whatever is to be told)
+                lines.lose(place_of(fault))
+
+        return say
+
+    names = ("debug", "info", "warning", "error", "critical", "exception", "log")
+    return type(logger_class.__name__, (logger_class,), {name: guarded(getattr(logger_class, name)) for name in names})
+
+
+def place_of(fault: BaseException) -> str:
+    """Returns the type of a fault and where it was raised, without its text, which might quote a card."""
+    places = [f"{Path(frame.f_code.co_filename).name}:{line}" for frame, line in traceback.walk_tb(fault.__traceback__)]
+    return " at ".join([type(fault).__name__, *places[-1:]])
 
 
 def _processors(service: str) -> list[Processor]:
@@ -113,13 +166,20 @@ def mask_faults(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
 def _mask(chain: list[Any]) -> None:
     for fault in chain:
         if fault.get("exc_type") not in SAFE_FAULTS:
-            fault["exc_value"] = _CARD_OR_NUMBER.sub("#", str(fault.get("exc_value", "")))
-            fault["exc_notes"] = [_CARD_OR_NUMBER.sub("#", str(note)) for note in fault.get("exc_notes") or ()]
+            fault["exc_value"] = masked(str(fault.get("exc_value", "")))
+            fault["exc_notes"] = [masked(str(note)) for note in fault.get("exc_notes") or ()]
         for inner in fault.get("exceptions") or ():
             _mask(inner)
 
 
+def masked(text: str) -> str:
+    """Returns a text of others with all that could be a card hidden."""
+    return _CARD_OR_NUMBER.sub("#", text)
+
+
 def _plain(value: Any, depth: int = 0) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # which JSON has no number for
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, str):

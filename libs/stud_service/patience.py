@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-import traceback
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import TypeVar
 
 import grpc
@@ -20,6 +18,7 @@ from stud_eventlog import keys
 from stud_eventlog.cancelling import stop_if_cancelled
 from stud_eventlog.errors import ChainBroken, EventLogError, LogBehind, LogUnavailable, VersionConflict
 from stud_eventlog.log import EventLog
+from stud_service.logging import place_of
 from stud_service.refusals import Refused
 from stud_wire.codec import UnknownEventError
 
@@ -124,11 +123,3 @@ def poisons(table: str) -> Judge:
         return None
 
     return judge
-
-
-def place_of(fault: Exception) -> str:
-    """Returns the type of a fault and where it was raised, without its text, which might quote a card."""
-    frames = traceback.extract_tb(fault.__traceback__)
-    if not frames:
-        return type(fault).__name__
-    return f"{type(fault).__name__} at {Path(frames[-1].filename).name}:{frames[-1].lineno}"

@@ -1,7 +1,7 @@
 """The life of a service process: start, serve, stop. `python -m dealer_service` calls `run("dealer", DealerApp)`.
 
-    settings -> logging -> port bound -> log connected and checked -> app made and registered -> listening, NOT_SERVING
-    -> app started -> SERVING … NOT_SERVING while the log is away … signal or crash
+    settings -> logging -> dumps forbidden -> port bound -> log connected and checked -> app made and registered
+    -> listening, NOT_SERVING -> app started -> SERVING … NOT_SERVING while the log is away … signal or crash
     -> NOT_SERVING -> app.stop -> server.stop(grace) -> tasks cancelled -> log closed
 
 Exit codes: 0 = stopped when told to, 1 = something crashed, 2 = could not start (one line says what to do).
@@ -10,6 +10,7 @@ Exit codes: 0 = stopped when told to, 1 = something crashed, 2 = could not start
 from __future__ import annotations
 
 import asyncio
+import atexit
 import random
 import signal
 import sys
@@ -24,7 +25,7 @@ from grpc_reflection.v1alpha import reflection
 from stud_eventlog.errors import EventLogError, LogUnavailable, NotInitialised, UnsafeServer, UnusableUrl
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import Head
-from stud_service import GRPC_CAME_FIRST, logging
+from stud_service import GRPC_CAME_FIRST, dumps, logging, stray
 from stud_service.health import Health
 from stud_service.interceptors import Interceptor
 from stud_service.kit import Kit
@@ -37,6 +38,9 @@ from stud_service.tokens import KeyFileError, Verifier, load_public_key
 logger = structlog.get_logger(__name__)
 
 SERVICE_NAMES = {name: f"stud.{name}.v1.{name.capitalize()}Service" for name in ("table", "dealer", "rules", "wallet")}
+LAST_LINES_S = 1.0
+"""For what still waits to be logged at the end, should nobody read it."""
+
 FIRST_WAIT_S = 0.1
 LONGEST_WAIT_S = 2.0
 
@@ -62,15 +66,29 @@ def run(name: str, factory: Callable[[Kit], App], arguments: Sequence[str] | Non
     try:
         settings = load_settings(name, sys.argv[1:] if arguments is None else arguments)
     except SettingsError as why:
-        logging.configure(name)
+        _log_to_standard_error(name, "info")
         return _cannot_start(why)
-    logging.configure(name, settings.log_level)
+    _log_to_standard_error(name, settings.log_level)
+    if not settings.allow_core:
+        try:
+            dumps.forbid()  # before any key is read
+        except OSError as why:
+            return _cannot_start(
+                CannotStart(f"dumps cannot be forbidden ({why.strerror}): accept with STUD_ALLOW_CORE=1")
+            )
     if GRPC_CAME_FIRST:
         logger.warning("slow_grpc", why="grpc was imported before stud_service could set GRPC_EXPERIMENTS")
     try:
         return asyncio.run(Process(name, settings).run(factory))
     except CannotStart as why:
         return _cannot_start(why)
+
+
+def _log_to_standard_error(name: str, level: str) -> None:
+    lines = logging.configure(name, level)
+    stray.take_over()
+    # After an exception that nobody caught was told, and before the interpreter ends what still runs.
+    atexit.register(lines.flush, LAST_LINES_S)
 
 
 def _cannot_start(why: Exception) -> int:
@@ -112,7 +130,12 @@ class Process:
             key = load_public_key(self.settings.keys_dir)
         except KeyFileError as why:
             raise CannotStart(str(why)) from None
-        verifier = Verifier(key, issuer=self.settings.jwt_issuer, audience=self.settings.jwt_audience)
+        verifier = Verifier(
+            key,
+            issuer=self.settings.jwt_issuer,
+            audience=self.settings.jwt_audience,
+            max_life_s=self.settings.token_max_life_s,
+        )
         interceptor = Interceptor(verifier, self.gate, self.settings.call_timeout_ms / 1000)
         return grpc.aio.server(interceptors=[interceptor], options=SERVER_OPTIONS)
 
@@ -201,7 +224,7 @@ class Process:
 
     async def _start_app(self, app: App, kit: Kit) -> None:
         """Starts the app; a signal or a crash meanwhile ends the start."""
-        starting = kit.spawn(app.start(), "start")
+        starting = kit.spawn(app.start(), "start", may_end=True)
         told = asyncio.ensure_future(self._until_told_to_stop(kit))
         try:
             await asyncio.wait((starting, told), return_when=asyncio.FIRST_COMPLETED)
@@ -248,9 +271,9 @@ class Process:
     async def _stop(self, server: grpc.aio.Server, app: App, kit: Kit) -> None:
         """Every step is bounded by the grace, and a fault in one does not keep the next from happening."""
         self.stop_asked.set()
+        self._health.end()
         grace_s = self.settings.stop_grace_ms / 1000
         logger.info("stopping", grace_ms=self.settings.stop_grace_ms)
-        self._health.end()
         try:
             async with asyncio.timeout(grace_s + 1.0):
                 await app.stop()

@@ -1,17 +1,6 @@
 """What can be set from outside: environment variables that begin with ``STUD_``, and two flags. Nothing else is read.
 
-STUD_REDIS_URL             where the log is                              redis://127.0.0.1:7100/0
-STUD_<NAME>_LISTEN         where the service listens, else STUD_LISTEN   127.0.0.1:<port, see PORTS>
-STUD_KEYS_DIR              keys for tokens and cards                     var/keys
-STUD_LOG_LEVEL             debug, info, warning, error                   info
-STUD_ALLOW_VOLATILE        accept a server that may lose commits         0
-STUD_CURRENCIES            currencies that are served                    EUR,USD,GBP,CAD,XTS
-STUD_ALLOW_STACKED_DECKS   rehearsals (dealer only)                      0
-STUD_STOP_GRACE_MS         for finishing calls when stopping             5000
-STUD_CALL_TIMEOUT_MS       for a call that brings no deadline            15000
-STUD_JWT_ISSUER            who must have issued a token                  stud
-STUD_JWT_AUDIENCE          whom it must be for                           stud
-STUD_BUILD                 name of the build, noted in every commit      version of the package
+`variables` says what there is; ``--help`` of a service and the page for operators are made from it.
 """
 
 from __future__ import annotations
@@ -21,12 +10,13 @@ import os
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from stud_eventlog import keys
+from stud_service.tokens import MAX_LIFE_S
 
 PREFIX = "STUD_"
 PORTS = {"table": 7101, "dealer": 7102, "rules": 7103, "wallet": 7104}
@@ -52,18 +42,35 @@ class ServiceSettings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True)
 
-    redis_url: str = "redis://127.0.0.1:7100/0"
-    listen: str = "127.0.0.1:0"
-    keys_dir: Path = Path("var/keys")
-    log_level: LogLevel = "info"
-    allow_volatile: bool = False
-    currencies: Annotated[tuple[str, ...], NoDecode] = ("EUR", "USD", "GBP", "CAD", "XTS")
-    allow_stacked_decks: bool = False
-    stop_grace_ms: int = Field(default=5_000, ge=0, le=600_000)
-    call_timeout_ms: int = Field(default=15_000, ge=1, le=600_000)
-    jwt_issuer: str = "stud"
-    jwt_audience: str = "stud"
-    build: str = Field(default_factory=build_name)
+    redis_url: str = Field(default="redis://127.0.0.1:7100/0", description="where the log is")
+    listen: str = Field(
+        default="127.0.0.1:0", description="where the service listens: STUD_TABLE_LISTEN and so on go before"
+    )
+    keys_dir: Path = Field(default=Path("var/keys"), description="keys for tokens and cards")
+    log_level: LogLevel = Field(default="info", description=f"what is logged from: {', '.join(get_args(LogLevel))}")
+    currencies: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=("EUR", "USD", "GBP", "CAD", "XTS"), description="currencies that are served"
+    )
+    allow_volatile: bool = Field(default=False, description="accept a server that may lose commits: for experiments")
+    allow_stacked_decks: bool = Field(default=False, description="rehearsals at XTS tables (dealer only)")
+    allow_core: bool = Field(
+        default=False, description="dumps of the process and debuggers: they show keys that open cards"
+    )
+    stop_grace_ms: int = Field(
+        default=5_000, ge=0, le=600_000, description="milliseconds to finish calls in when stopping"
+    )
+    call_timeout_ms: int = Field(
+        default=15_000, ge=1, le=600_000, description="milliseconds for a call without a deadline"
+    )
+    jwt_issuer: str = Field(default="stud", description="who must have issued a token")
+    jwt_audience: str = Field(default="stud", description="whom a token must be for")
+    token_max_life_s: int = Field(
+        default=MAX_LIFE_S,
+        ge=60,
+        le=MAX_LIFE_S,
+        description="seconds from a token's issue (`iat`, else from now) to its end at most; a year is the most",
+    )
+    build: str = Field(default_factory=build_name, description="name of the build, noted in every commit")
 
     @field_validator("redis_url")
     @classmethod
@@ -97,6 +104,31 @@ class ServiceSettings(BaseSettings):
         return value
 
 
+class Variable(NamedTuple):
+    """A setting, what it is for, and what it is where it is not given."""
+
+    name: str
+    meaning: str
+    default: str
+
+
+def variables() -> list[Variable]:
+    """Returns all that a service reads from its environment."""
+    found = []
+    for field, about in ServiceSettings.model_fields.items():
+        default = "version of the package" if field == "build" else _in_text(about.default)
+        if field == "listen":
+            default = f"127.0.0.1:{min(PORTS.values())} … {max(PORTS.values())}"
+        found.append(Variable(PREFIX + field.upper(), about.description or "", default))
+    return found
+
+
+def _in_text(default: object) -> str:
+    if isinstance(default, bool):
+        return str(int(default))
+    return ",".join(default) if isinstance(default, tuple) else str(default)
+
+
 def load_settings(
     name: str, arguments: Sequence[str] = (), environ: Mapping[str, str] | None = None
 ) -> ServiceSettings:
@@ -128,7 +160,8 @@ def _parser(name: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"python -m {name}_service",
         description=f"Runs the {name} service until SIGTERM or SIGINT. Logs are JSON lines on standard error.",
-        epilog="Everything else is set by the environment:" + (__doc__ or "").partition("\n\n")[2],
+        epilog="Everything else is set by the environment:\n\n"
+        + "\n".join(f"  {v.name:<26} {v.meaning} [{v.default}]" for v in variables()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--listen", metavar="HOST:PORT", help=f"instead of {PREFIX}{name.upper()}_LISTEN")

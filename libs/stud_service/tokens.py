@@ -30,6 +30,7 @@ ISSUER = AUDIENCE = "stud"
 MAX_SUBJECT = 64
 MAX_TOKEN = 4096
 CACHED = 10_000
+MAX_LIFE_S = 365 * 86_400
 NOT_BEFORE_LEEWAY_S = 5.0
 """An issuer's clock may be this far ahead of ours. None for `exp`: a token that has run out stays so."""
 
@@ -104,12 +105,14 @@ class Verifier:
         *,
         issuer: str = ISSUER,
         audience: str = AUDIENCE,
+        max_life_s: int = MAX_LIFE_S,
         clock_s: Callable[[], float] = time.time,
     ) -> None:
         self._key = key
         self._algorithms = [_algorithm(key)]
         self._issuer = issuer
         self._audience = audience
+        self._max_life_s = max_life_s
         self._clock_s = clock_s
         self._known: OrderedDict[str, Caller] = OrderedDict()
 
@@ -158,6 +161,7 @@ class Verifier:
         except (jwt.PyJWTError, TypeError, ValueError, OverflowError):
             raise Refused("UNAUTHENTICATED", "the token does not verify") from None
         self._check_begun(claims)
+        self._check_life(claims)
         return Caller(_subject(claims["sub"]), _roles(claims.get("roles", ())), _seconds("exp", claims["exp"]))
 
     def _check_begun(self, claims: Mapping[str, object]) -> None:
@@ -172,21 +176,42 @@ class Verifier:
                 "ahead of the server's clock",
             )
 
+    def _check_life(self, claims: Mapping[str, object]) -> None:
+        """Raises Refused when the token lives too long from its issue on. One that does not say when that was, or says
+        that it is still to come, is issued now: it is no use to wait until its end is near.
+        """
+        now_s = self._clock_s() + NOT_BEFORE_LEEWAY_S
+        told_s = _finite(claims.get("iat"))
+        issued_s = now_s if told_s is None else min(now_s, told_s)
+        life_s = _seconds("exp", claims["exp"]) - issued_s
+        if life_s > self._max_life_s:
+            raise Refused(
+                "UNAUTHENTICATED",
+                f"the token is good for {life_s:.0f} s: want at most {self._max_life_s} s from its issue to its exp",
+                field="exp",
+                max_life_s=str(self._max_life_s),
+            )
+
 
 def expired() -> Refused:
     return Refused("TOKEN_EXPIRED", "the token has expired: ask for a new one")
 
 
 def _seconds(claim: str, value: object) -> float:
+    seconds = _finite(value)
+    if seconds is None:
+        raise Refused("UNAUTHENTICATED", f"the token's {claim} must be a finite number of seconds since the epoch")
+    return seconds
+
+
+def _finite(value: object) -> float | None:
     """Infinity, which JSON as Python reads it may hold, would be a token for ever."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        try:
-            seconds = float(value)
-        except OverflowError:
-            seconds = math.inf
-        if math.isfinite(seconds):
-            return seconds
-    raise Refused("UNAUTHENTICATED", f"the token's {claim} must be a finite number of seconds since the epoch")
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:
+        return None
 
 
 def _subject(value: object) -> str:

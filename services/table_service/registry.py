@@ -216,7 +216,7 @@ class Registry:
         for table_id, actor in list(self._tables.items()):
             if actor.table.life is Life.CLOSED and not len(actor.hub):
                 del self._tables[table_id]
-                self.kit.spawn(actor.stop(), f"stop {table_id}")
+                self.kit.spawn(actor.stop(), f"stop {table_id}", may_end=True)
 
 
 def unknown(table_id: str) -> Refused:

@@ -4,12 +4,14 @@ import re
 import subprocess
 import sys
 import zipfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from stud_client import load_endpoints
 from stud_eventlog.guards import server_problems
 from stud_service.keyring import FOLDERS, JWT_FOLDER
 from stud_service.settings import PORTS
@@ -83,19 +85,76 @@ def test_redis_is_published_nowhere_and_keeps_its_log_in_a_volume():
     assert "log" in COMPOSE["volumes"]
 
 
-def mounted_keys(name: str) -> set[str]:
-    mounts = (volume.split(":") for volume in COMPOSE["services"][name]["volumes"])
-    return {target.removeprefix("/keys/") for _, target, *_ in mounts if target.startswith("/keys/")}
+# Who may have what: a mount, a variable or a password more is a decision, made here. Only `init` signs tokens and marks
+# the log; down cards are the table's and the dealer's, seeds at rest the dealer's alone, those of closed hands the
+# referee's too.
+SERVICE_ENVIRONMENT = {"STUD_REDIS_URL", "STUD_LISTEN", "STUD_KEYS_DIR"}
+ENDPOINTS = {f"STUD_{name.upper()}_ENDPOINT" for name in SERVICES}
+PUBLIC_KEY, CARDS, SEEDS = "keys-public:/keys/auth:ro", "keys-cards:/keys/cards:ro", "keys-seeds:/keys/seeds:ro"
+MAY_HAVE: dict[str, tuple[set[str], set[str], set[str]]] = {
+    # name: mounts, variables, users of the log whose password it gets
+    "redis": (
+        {"./deploy/redis:/etc/stud:ro", "log:/data"},
+        {f"STUD_REDIS_PASSWORD_{user.upper()}" for user in (*SERVICES, "operator")},
+        {*SERVICES, "operator"},
+    ),
+    "init": (
+        {"state:/state", "keys-auth:/keys/auth", "keys-public:/keys/public"}
+        | {"keys-cards:/keys/cards", "keys-dealer:/keys/dealer", "keys-seeds:/keys/seeds"},
+        {"STUD_REDIS_URL", "STUD_KEYS_DIR", *ENDPOINTS},
+        {"operator"},
+    ),
+    "table": ({PUBLIC_KEY, CARDS}, SERVICE_ENVIRONMENT, {"table"}),
+    "dealer": ({PUBLIC_KEY, CARDS, "keys-dealer:/keys/dealer:ro", SEEDS}, SERVICE_ENVIRONMENT, {"dealer"}),
+    "rules": ({PUBLIC_KEY, SEEDS}, SERVICE_ENVIRONMENT, {"rules"}),
+    "wallet": ({PUBLIC_KEY}, SERVICE_ENVIRONMENT, {"wallet"}),
+}
+SAID_OF_A_CONTAINER = {
+    *("image", "build", "entrypoint", "command", "restart", "init", "depends_on", "healthcheck", "stop_grace_period"),
+    *("user", "read_only", "cap_drop", "security_opt", "ulimits", "tmpfs", "ports", "environment", "volumes"),
+}
+"""Nothing else: no capability, device, secret, configuration, file of variables, and no other container's room."""
 
 
-def test_a_service_gets_only_the_keys_that_are_its_to_open():
-    assert {name: mounted_keys(name) for name in SERVICES} == {
-        "table": {JWT_FOLDER, FOLDERS["down"]},
-        "dealer": {JWT_FOLDER, FOLDERS["dealer"], FOLDERS["down"], FOLDERS["referee"]},
-        "rules": {JWT_FOLDER, FOLDERS["referee"]},
-        "wallet": {JWT_FOLDER},
+@pytest.mark.parametrize("name", MAY_HAVE)
+def test_a_container_has_what_it_may_have_and_nothing_else(name: str):
+    service = COMPOSE["services"][name]
+    mounts, variables, users = MAY_HAVE[name]
+    assert set(service["volumes"]) == mounts
+    assert set(service["environment"]) == variables
+    assert set(service) <= SAID_OF_A_CONTAINER
+    told = re.findall(r"\$\{(\w+)", str({key: said for key, said in service.items() if key != "healthcheck"}))
+    assert {variable.removeprefix("STUD_REDIS_PASSWORD_").lower() for variable in told} == users
+
+
+def test_there_is_nothing_in_the_compose_file_that_is_in_no_table():
+    assert set(COMPOSE["services"]) == set(MAY_HAVE)
+    assert set(COMPOSE) == {"name", "x-service", "services", "volumes"}
+    assert set(COMPOSE["volumes"].values()) == {None}  # named ones: no folder of the machine, no driver
+    signing = {name for name, (mounts, _, _) in MAY_HAVE.items() if any(m.startswith("keys-auth:") for m in mounts)}
+    assert signing == {"init"}
+
+
+def test_folders_of_keys_are_where_services_look_for_them():
+    assert {mount.split(":")[1] for mount in MAY_HAVE["dealer"][0]} == {
+        f"/keys/{folder}" for folder in (JWT_FOLDER, *FOLDERS.values())
     }
-    assert mounted_keys("init") == {JWT_FOLDER, *FOLDERS.values()}
+
+
+@pytest.mark.parametrize("name", MAY_HAVE)
+def test_memory_leaves_no_trace_and_is_mounted_as_every_runtime_can(name: str):
+    """podman 4.3 refuses `uid=` and `gid=` in a tmpfs; what it knows, docker knows too."""
+    service = COMPOSE["services"][name]
+    assert service["ulimits"] == {"core": 0}
+    options = {option.split("=")[0] for mount in service["tmpfs"] for option in [*mount.split(":"), ""][1].split(",")}
+    assert options <= {"", "mode", "size", "rw", "ro", "nosuid", "nodev", "noexec"}
+
+
+def test_commands_in_the_container_for_operators_find_the_services():
+    environment = COMPOSE["services"]["init"]["environment"]
+    found = load_endpoints(Path("/nonexistent"), environment)
+    assert asdict(found) == {name: f"{name}:{PORTS[name]}" for name in SERVICES}
+    assert {variable: environment[variable] for variable in ENDPOINTS}.keys() == ENDPOINTS
 
 
 def test_every_mounted_folder_exists_in_the_image_for_its_user():
@@ -116,6 +175,7 @@ def test_the_services_know_the_variables_that_compose_sets():
         for name in ("init", *SERVICES)
         for variable in COMPOSE["services"][name]["environment"]
         if not re.search(rf"\b(?:{variable}|{variable.removeprefix('STUD_').lower()})\b", sources)
+        and variable not in ENDPOINTS  # see above
     }
     assert unknown == set()
 

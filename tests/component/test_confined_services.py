@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,8 +16,8 @@ import yaml
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_service.embedded import EmbeddedServer
 from stud_service.healthcheck import check
-from stud_service.keyring import FOLDERS, JWT_FOLDER, ensure_dev_keys
 from stud_service.ports import Port
+from stud_service.tokens import KeyFileError, load_private_key
 from tests.component.acl_cases import SERVICES, rendered_acl, url_of
 from tests.support.valkey import command
 
@@ -39,19 +40,45 @@ async def server(tmp_path: Path) -> AsyncIterator[EmbeddedServer]:
 
 @pytest.fixture
 def all_keys(tmp_path: Path) -> Path:
-    """What the init container leaves in the key volumes."""
-    keys = tmp_path / "keys"
-    for folder in (JWT_FOLDER, *FOLDERS.values()):
-        (keys / folder).mkdir(parents=True)
-    ensure_dev_keys(keys)
-    return keys
+    """What the init container leaves in the key volumes: its own script has made them."""
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "initialised").touch()  # the log is, see above
+    init = COMPOSE["services"]["init"]
+    for path in folders("init").values():
+        (tmp_path / path).mkdir(parents=True, exist_ok=True)
+    script = init["command"][-1].replace("/keys", f"{tmp_path}/keys").replace("/state", f"{tmp_path}/state")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environ = {**os.environ, "PATH": path, "STUD_KEYS_DIR": str(tmp_path / "keys")}
+    subprocess.run([*init["command"][:-1], script], env=environ, cwd=tmp_path, check=True)
+    return tmp_path
+
+
+def folders(name: str) -> dict[str, str]:
+    """Volume -> where it is mounted in a container, without the first slash."""
+    return {
+        source: target.lstrip("/")
+        for source, target, *_ in (volume.split(":") for volume in COMPOSE["services"][name]["volumes"])
+    }
 
 
 def mount_keys(name: str, all_keys: Path, target: Path) -> Path:
-    for volume in COMPOSE["services"][name]["volumes"]:
-        _, path, _ = volume.split(":")
-        shutil.copytree(all_keys / Path(path).name, target / Path(path).name)
+    made = folders("init")
+    for volume, path in folders(name).items():
+        shutil.copytree(all_keys / made[volume], target / Path(path).name)
     return target
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_with_what_a_service_has_nobody_mints_a_token(all_keys: Path, tmp_path: Path, name: str):
+    keys = mount_keys(name, all_keys, tmp_path / name)
+    load_private_key(all_keys / "keys")  # there is one
+    with pytest.raises(KeyFileError):
+        load_private_key(keys)
+    assert not [path for path in keys.rglob("*") if path.is_file() and b"PRIVATE" in path.read_bytes()]
+    environ = {**os.environ, "STUD_KEYS_DIR": str(keys)}
+    stud = Path(sys.executable).parent / "stud"
+    minted = subprocess.run([stud, "token", "eve", "--role", "cashier"], env=environ, cwd=tmp_path, check=False)
+    assert minted.returncode == 2
 
 
 @asynccontextmanager

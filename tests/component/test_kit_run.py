@@ -8,9 +8,8 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,107 +25,11 @@ from stud_service.embedded import EmbeddedServer
 from stud_service.healthcheck import check
 from stud_service.ports import Port
 from tests.support import http2
-from tests.support.kit import token, write_keys
+from tests.support.kit import token
+from tests.support.kit_process import Running, get_table, initialise, log_url, start
 from tests.support.valkey import fresh_server, server_with, session_server, valkey_server
 
-__all__ = ["fresh_server", "server_with", "session_server", "valkey_server"]
-
-ROOT = Path(__file__).parents[2]
-
-
-@dataclass
-class Running:
-    process: subprocess.Popen[bytes]
-    address: str
-    out: Path
-    err: Path
-
-    def lines(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.err.read_text().splitlines()]
-
-    def events(self) -> list[str]:
-        return [line["event"] for line in self.lines()]
-
-    def line(self, event: str) -> dict[str, Any]:
-        return next(line for line in self.lines() if line["event"] == event)
-
-    def until(self, what: Callable[[], bool], timeout_s: float = 20) -> None:
-        deadline = time.monotonic() + timeout_s
-        while not what():
-            assert time.monotonic() < deadline, self.err.read_text()
-            time.sleep(0.02)
-
-    def until_serving(self) -> None:
-        self.until(lambda: check(self.address) is None)
-
-    def end(self, timeout_s: float = 20) -> int:
-        return self.process.wait(timeout_s)
-
-    def stop(self, number: int = signal.SIGTERM) -> int:
-        self.process.send_signal(number)
-        return self.end()
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
-    """A function that starts the small service: start(url, *flags, STUD_X="…")."""
-    keys_dir = write_keys(tmp_path / "keys")
-    started: list[Running] = []
-    held: list[Port] = []
-
-    def begin(
-        url: str, *flags: str, address: str = "", first: str = "import stud_service; ", **environ: str
-    ) -> Running:
-        held.append(Port())
-        address = address or held[-1].address
-        out, err = tmp_path / f"out-{len(started)}", tmp_path / f"err-{len(started)}"
-        known = {name: value for name, value in os.environ.items() if not name.startswith(("STUD_", "GRPC_"))}
-        environ = {"STUD_REDIS_URL": url, "STUD_KEYS_DIR": str(keys_dir), "STUD_TABLE_LISTEN": address, **environ}
-        with out.open("wb") as stdout, err.open("wb") as stderr:
-            process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-c",
-                    f"{first}import runpy; runpy.run_module('tests.support.kit_app', None, '__main__')",
-                    *flags,
-                ],
-                cwd=ROOT,
-                env={**known, **environ},
-                stdout=stdout,
-                stderr=stderr,
-            )
-        started.append(Running(process, address, out, err))
-        return started[-1]
-
-    yield begin
-    for running in started:
-        if running.process.poll() is None:
-            running.process.kill()
-            running.process.wait()
-
-
-@pytest.fixture
-def log_url(valkey_server: EmbeddedServer) -> str:
-    asyncio.run(initialise(valkey_server.url))
-    return valkey_server.url
-
-
-async def initialise(url: str) -> None:
-    log = await RedisEventLog.connect(url)
-    await log.initialise()
-    await log.close()
-
-
-def get_table(address: str, **kwargs: Any) -> pb.GetTableResponse:
-    with grpc.insecure_channel(address) as channel:
-        call = channel.unary_unary(
-            "/stud.table.v1.TableService/GetTable",
-            request_serializer=pb.GetTableRequest.SerializeToString,
-            response_deserializer=pb.GetTableResponse.FromString,
-        )
-        metadata = (("authorization", f"Bearer {token()}"),)
-        answer: pb.GetTableResponse = call(pb.GetTableRequest(table="t"), metadata=metadata, timeout=5, **kwargs)
-        return answer
+__all__ = ["fresh_server", "log_url", "server_with", "session_server", "start", "valkey_server"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -227,6 +130,20 @@ def test_settings_that_cannot_be_used(start, log_url, environ, named):
     service = start(log_url, **environ)
     assert named in cannot_start(service)
     assert "secret" not in service.err.read_text()
+
+
+async def test_a_token_that_lives_longer_than_the_setting_is_refused_by_calls_and_streams(start, log_url_async):
+    service = start(log_url_async, STUD_TOKEN_MAX_LIFE_S="3600")
+    await asyncio.to_thread(service.until_serving)
+    assert get_table(service.address, token(ttl_s=3600)).update.table == "t"
+    metadata = (("authorization", f"Bearer {token(ttl_s=3700)}"),)
+    async with grpc.aio.insecure_channel(service.address) as channel:
+        stub = rpc.TableServiceStub(channel)
+        asked = stub.GetTable(pb.GetTableRequest(table="t"), metadata=metadata)
+        watched = stub.Watch(pb.WatchRequest(), metadata=metadata)
+        for call in (asked, watched):
+            assert await call.code() is grpc.StatusCode.UNAUTHENTICATED
+            assert "want at most 3600 s from its issue" in await call.details()
 
 
 def test_an_unknown_flag_and_help(start, log_url):

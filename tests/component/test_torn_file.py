@@ -1,11 +1,13 @@
 """A file that ends in the middle of a write: only that write is cut, and nothing before a copy is kept."""
 
 import asyncio
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from stud_service.embedded import EmbeddedServer, EmbeddedServerError, TornFileError
+from stud_service.embedded import EmbeddedServer, EmbeddedServerError, TornFileError, find_server
 from stud_service.torn_file import Cut, cut_torn_tail
 from tests.support.valkey import ENVIRON, command
 
@@ -49,6 +51,34 @@ async def test_a_write_that_never_ended_is_cut_and_a_copy_kept(server: EmbeddedS
         assert await command(server.url, "GET", "last") is None
         found = await command(server.url, "CONFIG", "GET", "aof-load-truncated")
         assert found == {b"aof-load-truncated": b"no"}
+
+
+async def test_the_program_that_operators_are_told_to_use_cuts_the_same(
+    server: EmbeddedServer, file: Path, tmp_path: Path
+):
+    """Also where the base file is one of Valkey's own, which it cannot read."""
+    async with server:
+        await command(server.url, "BGREWRITEAOF")
+        while file.exists():  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+        await command(server.url, "SET", "key", "value")
+    (file,) = (server.data_dir / "appendonlydir").glob("*.incr.aof")
+    whole = file.read_bytes()
+    file.write_bytes(whole + TRANSACTION)
+    page = (Path(__file__).parents[2] / "docs" / "operators.md").read_text()
+    (told,) = re.findall(r"^\$ redis-check-aof --fix (/data/appendonlydir/\S+)$", page, re.MULTILINE)
+    named = re.sub(r"aof\.\d+\.", f"aof.{file.name.split('.')[2]}.", Path(told).name)
+    checker = tmp_path / "valkey-check-aof"  # the server is that too, under this name
+    checker.symlink_to(find_server(ENVIRON["PATH"]))
+    process = await asyncio.create_subprocess_exec(
+        *(checker, "--fix", file.parent / named), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    said, _ = await process.communicate(b"y\n")
+    assert process.returncode == 0, said
+    assert f"with {len(TRANSACTION)} bytes".encode() in said
+    assert file.read_bytes() == whole
+    async with server:
+        assert await command(server.url, "GET", "key") == b"value"
 
 
 async def test_no_copy_takes_the_place_of_another(server: EmbeddedServer, file: Path):

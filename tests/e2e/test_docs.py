@@ -85,6 +85,13 @@ async def test_the_front_end_example_plays_a_hand_and_the_operators_commands_agr
             assert code == 0, (words, output)
         code, output = await run_in(tmp_path, str(STUD), "tables", "--json")
         assert '"table":"first"' in output
+        # From elsewhere, as the compose file's container for operators does.
+        elsewhere = {f"STUD_{name.upper()}_ENDPOINT": address for name, address in stack.endpoints.items()}
+        (tmp_path / "elsewhere").mkdir()
+        code, output = await run_in(
+            tmp_path / "elsewhere", str(STUD), "tables", "--json", STUD_KEYS_DIR=str(stack.keys_dir), **elsewhere
+        )
+        assert (code, '"table":"first"' in output) == (0, True), output
 
 
 def test_one_bet_names_ten_stops_that_exist() -> None:

@@ -1,9 +1,10 @@
 """Real servers for tests of the kit and the client: a table service of a few lines behind the kit's interceptor."""
 
 import asyncio
-import io
 import json
 import logging
+import os
+import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -18,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from stud.table.v1 import table_service_pb2_grpc as rpc
 from stud_service.interceptors import Interceptor
+from stud_service.lines import Lines
 from stud_service.logging import configure
 from stud_service.refusals import Refused
 from stud_service.server_options import SERVER_OPTIONS
@@ -43,16 +45,26 @@ def write_keys(keys_dir: Path, key: Ed25519PrivateKey = KEY) -> Path:
 
 @contextmanager
 def logged(service: str = "table", level: str = "info") -> Iterator[Callable[[], list[dict[str, Any]]]]:
-    """Configures logging as a service does, for a while; gives a function that returns the lines so far."""
-    sink = io.StringIO()
+    """Configures logging as a service does, for a while; gives a function that returns the lines, now and later."""
     root = logging.getLogger()
     before = root.handlers[:], root.level
-    configure(service, level, sink)
-    try:
-        yield lambda: [json.loads(line) for line in sink.getvalue().splitlines()]
-    finally:
-        structlog.reset_defaults()
-        root.handlers[:], root.level = before
+    with tempfile.NamedTemporaryFile() as sink:
+        lines = Lines(os.dup(sink.fileno()), service)
+        configure(service, level, lines)
+
+        kept: list[str] = []
+
+        def told() -> list[dict[str, Any]]:
+            assert kept or lines.flush(10)
+            return [json.loads(line) for line in (kept or [Path(sink.name).read_text()])[0].splitlines()]
+
+        try:
+            yield told
+        finally:
+            structlog.reset_defaults()
+            root.handlers[:], root.level = before
+            lines.close(10)
+            kept.append(Path(sink.name).read_text())
 
 
 async def until(what: Callable[[], bool | Awaitable[bool]], timeout_s: float = 15) -> None:

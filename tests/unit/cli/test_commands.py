@@ -245,6 +245,15 @@ def test_a_token_does_not_last_for_ever(seconds: str):
     assert run("token", "alice", "--ttl", "31536000").exit_code == 0
 
 
+def test_a_token_lasts_no_longer_than_services_take_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("STUD_TOKEN_MAX_LIFE_S", "3600")
+    made = claims(run("token", "alice").stdout.strip())
+    assert made["exp"] - made["iat"] == 3600
+    assert "want --ttl 1 to 3600 (STUD_TOKEN_MAX_LIFE_S)" in told_on_one_line(run("token", "alice", "--ttl", "3601"))
+    monkeypatch.setenv("STUD_TOKEN_MAX_LIFE_S", "31536001")
+    assert "STUD_TOKEN_MAX_LIFE_S" in told_on_one_line(run("token", "alice"))
+
+
 def test_the_same_role_twice_is_one():
     assert claims(run("token", "olga", *["--role", "operator"] * 900).stdout.strip())["roles"] == ["operator"]
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from stud_cli.people import RENEW_S, Badge
+from stud_cli.people import TTL_S, Badge
 from stud_service.identity import Caller
 from stud_service.tokens import Verifier
 from tests.support.kit import KEY
@@ -17,8 +17,8 @@ def test_a_badge_is_renewed_long_before_it_runs_out(monkeypatch: pytest.MonkeyPa
     badge, verifier = Badge("olga", "operator", KEY), Verifier(KEY.public_key(), clock_s=lambda: real + now)
     first = badge()
     assert verifier.caller_of(first) == Caller("olga", frozenset({"operator"}))
-    now = RENEW_S - 1
+    now = TTL_S / 2 - 1
     assert badge() == first
-    now = RENEW_S + 1
+    now = TTL_S / 2 + 1
     assert badge() != first
-    assert verifier.left_s(verifier.caller_of(badge())) > RENEW_S
+    assert verifier.left_s(verifier.caller_of(badge())) > TTL_S / 2

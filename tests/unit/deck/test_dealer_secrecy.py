@@ -1,15 +1,12 @@
 """No hidden card, no seed and no key leaves the dealer: planted canaries, and every stored value decoded."""
 
-import io
 import json
-import logging
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 import pytest
-import structlog
 
 from stud.dealer.v1 import dealer_service_pb2 as pb
 from stud_core.clear_deck import ClearDeck
@@ -18,9 +15,9 @@ from stud_eventlog import keys
 from stud_eventlog.memory import MemoryEventLog
 from stud_service.feeds import Poison
 from stud_service.keyring import KeyRing
-from stud_service.logging import configure
 from stud_wire.commits import decode_commit, decode_event
 from tests.support.dealer import House, Tables, as_caller, deal, deck_events
+from tests.support.kit import logged
 
 T = "t-1"
 SEED = b"canary-seed-canary-seed-canary-s"
@@ -28,15 +25,10 @@ KEYS = {name: (f"canary-{name}-" * 4).encode()[:32] for name in ("dealer", "down
 
 
 @pytest.fixture
-def lines() -> Iterator[io.StringIO]:
+def lines() -> Iterator[Callable[[], list[dict[str, Any]]]]:
     """Everything that is logged, from the lowest level on."""
-    sink = io.StringIO()
-    root = logging.getLogger()
-    before = root.handlers[:], root.level
-    configure("dealer", "debug", sink)
-    yield sink
-    structlog.reset_defaults()
-    root.handlers[:], root.level = before
+    with logged("dealer", "debug") as told:
+        yield told
 
 
 @pytest.fixture
@@ -129,15 +121,15 @@ async def test_same_card_other_box(house: House, log: MemoryEventLog):
     assert len(set(boxes)) == len(boxes)
 
 
-async def test_nothing_secret_is_logged(house: House, log: MemoryEventLog, lines: io.StringIO):
+async def test_nothing_secret_is_logged(house: House, log: MemoryEventLog, lines: Callable[[], list[dict[str, Any]]]):
     clear = await play(house, log)
     as_caller("auditor", account="aud-1")
     await house.servicer.AuditDeck(pb.AuditDeckRequest(table=T, hand_no=1, reason="a complaint"), None)
-    logged = [json.loads(line) for line in lines.getvalue().splitlines()]
-    assert {"deck", "deck_audited"} <= {line["event"] for line in logged}
-    (audited,) = [line for line in logged if line["event"] == "deck_audited"]
+    told = lines()
+    assert {"deck", "deck_audited"} <= {line["event"] for line in told}
+    (audited,) = [line for line in told if line["event"] == "deck_audited"]
     assert (audited["table"], audited["hand"], audited["auditor"], audited["proven"]) == (T, 1, "aud-1", True)
-    assert_clean(lines.getvalue(), clear)
+    assert_clean(json.dumps(told), clear)
 
 
 async def test_no_object_of_the_dealer_shows_a_secret(house: House, log: MemoryEventLog):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stud_service import settings as module
-from stud_service.settings import PORTS, ServiceSettings, SettingsError, load_settings
+from stud_service.settings import PORTS, ServiceSettings, SettingsError, load_settings, variables
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +64,9 @@ def test_the_flag_for_stacked_decks():
         ("STUD_CURRENCIES", "EURO"),
         ("STUD_STOP_GRACE_MS", "-1"),
         ("STUD_ALLOW_VOLATILE", "perhaps"),
+        ("STUD_ALLOW_CORE", "perhaps"),
+        ("STUD_TOKEN_MAX_LIFE_S", "59"),
+        ("STUD_TOKEN_MAX_LIFE_S", "31536001"),
     ],
 )
 def test_what_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch, variable: str, value: str):
@@ -84,3 +87,14 @@ def test_without_an_installed_package_the_build_is_dev(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(metadata, "version", missing)
     assert module.build_name() == "dev"
+
+
+def test_every_setting_says_what_it_is_for_and_help_lists_them(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        load_settings("dealer", ["--help"])
+    told = capsys.readouterr().out
+    assert {v.name for v in variables()} == {f"STUD_{field.upper()}" for field in ServiceSettings.model_fields}
+    for variable in variables():
+        assert variable.meaning
+        assert f"  {variable.name} " in told
+        assert f"{variable.meaning} [{variable.default}]" in told

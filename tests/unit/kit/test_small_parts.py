@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import contextvars
+import functools
 
 import pytest
 import structlog
@@ -11,9 +12,10 @@ from stud_eventlog.memory import MemoryEventLog
 from stud_service import kit as kit_module
 from stud_service.checks import require_request_id, require_text
 from stud_service.identity import Caller, caller, require, set_caller
-from stud_service.kit import Kit
+from stud_service.kit import Kit, for_ever
 from stud_service.refusals import Refused
 from stud_service.settings import ServiceSettings
+from tests.support.kit import logged
 
 
 def reason(work, *args) -> str:
@@ -83,7 +85,7 @@ async def test_a_task_of_the_service_knows_nothing_of_the_call_that_started_it(k
     async def call() -> None:
         set_caller(Caller("olga", frozenset({"operator"})))
         with structlog.contextvars.bound_contextvars(account="olga", method="/CreateTable", request_id="r-1"):
-            await kit.spawn(work(), "table t-1")
+            await kit.spawn(work(), "table t-1", may_end=True)
 
     await asyncio.create_task(call())
     assert told == [{}]
@@ -94,7 +96,7 @@ async def test_a_crash_is_noted_once_and_other_ends_are_none(kit: Kit):
     async def crash(text: str) -> None:
         raise RuntimeError(text)
 
-    fine = kit.spawn(asyncio.sleep(0), "fine")
+    fine = kit.spawn(asyncio.sleep(0), "fine", may_end=True)
     long = kit.spawn(asyncio.sleep(60), "long")
     await fine
     long.cancel()
@@ -105,6 +107,77 @@ async def test_a_crash_is_noted_once_and_other_ends_are_none(kit: Kit):
     kit.spawn(crash("second"), "second")
     await asyncio.sleep(0.01)
     assert str(kit.tasks.fault) == "first"
+
+
+async def meets_a_cancellation() -> None:
+    """What it waits for is cancelled, not the task."""
+    future = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_soon(future.cancel)
+    await future
+
+
+async def swallows_its_own() -> None:
+    with contextlib.suppress(asyncio.CancelledError):
+        await asyncio.sleep(60)
+
+
+@pytest.mark.parametrize("work", [functools.partial(asyncio.sleep, 0), meets_a_cancellation])
+async def test_a_task_that_must_live_and_ends_is_a_crash_however_it_ends(kit: Kit, work):
+    task = kit.spawn(work(), "worker")
+    await asyncio.wait([task])
+    await asyncio.sleep(0)
+    assert kit.tasks.crashed.is_set()
+    assert "worker ended" in str(kit.tasks.fault)
+
+
+@pytest.mark.parametrize("work", [functools.partial(asyncio.sleep, 60), swallows_its_own])
+async def test_a_task_that_was_told_to_end_may(kit: Kit, work):
+    task = kit.spawn(work(), "worker")
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait([task])
+    await asyncio.sleep(0)
+    assert not kit.tasks.crashed.is_set()
+
+
+@pytest.mark.parametrize("work", [functools.partial(asyncio.sleep, 0), meets_a_cancellation])
+async def test_of_a_group_too_none_may_end(work):
+    async def group() -> None:
+        async with asyncio.timeout(5), asyncio.TaskGroup() as together:
+            together.create_task(for_ever(functools.partial(asyncio.sleep, 60), "other"))
+            together.create_task(for_ever(work, "worker"))
+
+    with pytest.raises(ExceptionGroup) as caught:
+        await group()
+    assert [str(fault) for fault in caught.value.exceptions] == ["worker ended, and must not"]
+
+
+async def test_who_cancels_a_group_ends_it():
+    async def group() -> None:
+        async with asyncio.TaskGroup() as together:
+            together.create_task(for_ever(functools.partial(asyncio.sleep, 60), "worker"))
+
+    task = asyncio.create_task(group())
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()
+
+
+async def test_a_crash_is_acted_upon_before_it_is_told(kit: Kit):
+    """And told without what was bound for the call that had started the task."""
+    told: list[tuple[bool, dict[str, object]]] = []
+
+    def broken(_: object, __: str, event: dict[str, object]) -> dict[str, object]:
+        told.append((kit.tasks.crashed.is_set(), structlog.contextvars.get_contextvars()))
+        raise RuntimeError
+
+    with logged(), structlog.contextvars.bound_contextvars(account="olga"):
+        structlog.get_config()["processors"].insert(0, broken)
+        task = kit.spawn(asyncio.sleep(0), "worker")
+        await asyncio.wait([task])
+        await asyncio.sleep(0)
+    assert told == [(True, {})]
 
 
 async def test_cancel_all_waits_for_the_end(kit: Kit):

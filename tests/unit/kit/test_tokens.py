@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from stud_service import tokens
 from stud_service.identity import Caller
 from stud_service.refusals import Refused
-from stud_service.tokens import KeyFileError, Verifier, load_private_key, load_public_key, mint
+from stud_service.tokens import MAX_LIFE_S, KeyFileError, Verifier, load_private_key, load_public_key, mint
 from tests.support.kit import write_keys
 
 KEY = Ed25519PrivateKey.generate()
@@ -106,7 +106,7 @@ NOW = 1_800_000_000.25
         ({"nbf": int(NOW) + 5}, ""),
         ({"nbf": int(NOW) + 6}, "UNAUTHENTICATED"),
         ({"iat": NOW + 2, "nbf": NOW + 2}, ""),
-        # When it was issued does not matter at all.
+        # When it was issued does not matter for when it begins.
         *[({"iat": iat}, "") for iat in (NOW + 4.9, NOW + 5.1, NOW + 3_600, "yesterday")],
         # No leeway at the end, also for whoever has some at the beginning.
         *[({"exp": NOW + left_s}, "") for left_s in (0.1, 1)],
@@ -122,6 +122,48 @@ def test_how_far_clocks_may_differ(changes: dict[str, object], refused: str):
         assert reason(verifier, token) == refused
     else:
         assert verifier.caller_of(token).account == "alice"
+
+
+DAY_S = 86_400
+
+
+@pytest.mark.parametrize(
+    ("max_life_s", "changes", "is_refused"),
+    [
+        # From its issue to its end, where it says when it was issued.
+        (DAY_S, {"iat": NOW, "exp": NOW + DAY_S}, False),
+        (DAY_S, {"iat": NOW, "exp": NOW + DAY_S + 1}, True),
+        (DAY_S, {"iat": NOW - 9 * DAY_S, "exp": NOW + 60}, True),
+        (DAY_S, {"iat": NOW - DAY_S + 60, "exp": NOW + 60}, False),
+        # From now, where it does not, or says that it was issued later than now: 5 s of that are his clock's.
+        *[(DAY_S, {**iat, "exp": NOW + DAY_S + 5}, False) for iat in ({}, {"iat": NOW + DAY_S}, {"iat": "today"})],
+        *[(DAY_S, {**iat, "exp": NOW + DAY_S + 6}, True) for iat in ({}, {"iat": NOW + DAY_S}, {"iat": "today"})],
+        *[
+            (DAY_S, {"iat": iat, "exp": NOW + DAY_S + 6}, True)
+            for iat in (math.inf, math.nan, -math.inf, 10**400, None)
+        ],
+        (DAY_S, {"iat": 0, "exp": NOW + 60}, True),
+        (MAX_LIFE_S, {"exp": NOW + MAX_LIFE_S}, False),
+        (MAX_LIFE_S, {"exp": NOW + MAX_LIFE_S + DAY_S}, True),
+        (MAX_LIFE_S, {"exp": 1e300}, True),
+    ],
+)
+def test_how_long_a_token_may_live(max_life_s: int, changes: dict[str, object], is_refused: bool):
+    verifier = Verifier(KEY.public_key(), max_life_s=max_life_s, clock_s=lambda: NOW)
+    token = _encode({**claims(), **changes})
+    if not is_refused:
+        assert verifier.caller_of(token).account == "alice"
+        return
+    for _ in range(2):
+        with pytest.raises(Refused, match=f"want at most {max_life_s} s from its issue") as caught:
+            verifier.caller_of(token)
+        assert caught.value.reason == "UNAUTHENTICATED"
+        assert caught.value.metadata == {"field": "exp", "max_life_s": str(max_life_s)}
+
+
+def test_it_is_a_year_at_most_unless_somebody_says_less(verifier: Verifier):
+    assert verifier.caller_of(mint("alice", ["player"], MAX_LIFE_S, KEY)).account == "alice"
+    assert reason(verifier, mint("alice", ["player"], MAX_LIFE_S + 60, KEY)) == "UNAUTHENTICATED"
 
 
 def test_a_token_that_was_too_early_is_good_when_its_time_has_come():

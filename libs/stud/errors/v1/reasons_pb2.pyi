@@ -35,7 +35,7 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     REASON_REQUEST_ID_REUSED: _Reason.ValueType  # 4
     """The request_id was used for other content. ALREADY_EXISTS."""
     REASON_UNAUTHENTICATED: _Reason.ValueType  # 5
-    """No token, or one that does not verify. UNAUTHENTICATED."""
+    """No token, or one that does not verify or lives too long (`max_life_s`). UNAUTHENTICATED."""
     REASON_TOKEN_EXPIRED: _Reason.ValueType  # 6
     """The token has expired. UNAUTHENTICATED."""
     REASON_ROLE_NOT_ALLOWED: _Reason.ValueType  # 7
@@ -205,7 +205,7 @@ REASON_REQUEST_ID_REQUIRED: Reason.ValueType  # 3
 REASON_REQUEST_ID_REUSED: Reason.ValueType  # 4
 """The request_id was used for other content. ALREADY_EXISTS."""
 REASON_UNAUTHENTICATED: Reason.ValueType  # 5
-"""No token, or one that does not verify. UNAUTHENTICATED."""
+"""No token, or one that does not verify or lives too long (`max_life_s`). UNAUTHENTICATED."""
 REASON_TOKEN_EXPIRED: Reason.ValueType  # 6
 """The token has expired. UNAUTHENTICATED."""
 REASON_ROLE_NOT_ALLOWED: Reason.ValueType  # 7

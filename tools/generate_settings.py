@@ -1,0 +1,57 @@
+"""Writes the table of settings in docs/operators.md from what the code reads: `--check` only compares."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+from stud_client import Endpoints
+from stud_client.endpoints import NAMES
+from stud_service.settings import PORTS, PREFIX, Variable, variables
+from tools.pages import ROOT, write_or_check
+
+TARGET = ROOT / "docs/operators.md"
+COMPOSE = ROOT / "docker-compose.yml"
+BEGIN, END = "<!-- settings -->\n", "<!-- end of settings -->\n"
+
+
+def all_variables() -> list[Variable]:
+    """Return what services, commands and the compose file take from the environment."""
+    defaults = Endpoints()
+    return [
+        *variables(),
+        *(
+            Variable(
+                f"{PREFIX}{name.upper()}_LISTEN", f"where {name} listens, before `STUD_LISTEN`", f"127.0.0.1:{port}"
+            )
+            for name, port in PORTS.items()
+        ),
+        *(
+            Variable(
+                f"{PREFIX}{name.upper()}_ENDPOINT",
+                f"where commands and clients find {name}, before what `stud up` wrote",
+                getattr(defaults, name),
+            )
+            for name in NAMES
+        ),
+        *(
+            Variable(
+                variable, f"compose file: password of the log's user {variable.rpartition('_')[2].lower()}", default
+            )
+            for variable, default in dict(re.findall(r"\$\{(\w+):-([^}]*)\}", COMPOSE.read_text())).items()
+        ),
+    ]
+
+
+def page() -> str:
+    """Return the page as it should be now."""
+    before, _, rest = TARGET.read_text().partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        raise ValueError(f"{TARGET.name} has no {BEGIN.strip()} … {END.strip()}")
+    rows = [f"| `{v.name}` | {v.meaning} | `{v.default}` |\n" for v in all_variables()]
+    return "".join([before, BEGIN, "| variable | meaning | default |\n|---|---|---|\n", *rows, END, after])
+
+
+if __name__ == "__main__":
+    sys.exit(write_or_check(TARGET, page))
