@@ -42,7 +42,10 @@ async function open(plan, { tables, wallet }, views) {
 // Everybody leaves after the last hand: some by themselves, the rest when the table is closed.
 async function close(plan, { tables }, players, over) {
   await over;
-  for (const player of players.filter((_, index) => index % 2)) player.leave();
+  const leavers = players.filter((_, index) => index % 2);
+  for (const player of leavers) player.leave();
+  // Closing the table sends off whoever has not left yet: his own leave would come too late.
+  while (leavers.some((player) => player.waitsFor('leave_seat'))) await new Promise((done) => setTimeout(done, 10));
   const request = { table: plan.table, request_id: `close ${plan.table}` };
   await unary(tables, 'CloseTable', request, plan.tokens.operator);
   for (const player of players) player.leaving = true;
