@@ -37,6 +37,9 @@ SERVICES = ("wallet", "dealer", "rules", "table")
 FIRST_PORT = 7100
 """The log's server; the services follow, see PORTS."""
 
+TAIL_BYTES = 64 * 1024
+"""So much of the end of a log is looked at."""
+
 PORTS = (SERVER, "table", "dealer", "rules", "wallet")
 """Who listens on the first port, the next one, and so on."""
 
@@ -256,10 +259,8 @@ class Stack:
 
     def last_words(self, name: str) -> str:
         """Return what explains the end of a service: the end of its log, and the disk that took no more of it."""
-        path = self.log_path(name)
-        lines = path.read_text(errors="replace").splitlines() if path.exists() else []
         problem = full_disk(self.data_dir)
-        return "\n".join([*([problem] if problem else []), *lines[-5:]]) or "its log is empty"
+        return "\n".join([*([problem] if problem else []), *last_lines(self.log_path(name))]) or "its log is empty"
 
     async def kill_service(self, name: str) -> None:
         """End a service at once, as a crash would (SIGKILL)."""
@@ -294,6 +295,15 @@ class Stack:
         if self.server.running and self.server.pid is not None:
             pids[SERVER] = self.server.pid
         return RunningStack(self.redis_url, self.endpoints, str(self.data_dir), str(self.keys_dir), os.getpid(), pids)
+
+
+def last_lines(path: Path, count: int = 5) -> list[str]:
+    """Return the last lines of a log, however large it is; of what is no file (a pipe, a device) none."""
+    if not path.is_file():
+        return []
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - TAIL_BYTES))
+        return file.read(TAIL_BYTES).decode(errors="replace").splitlines()[-count:]
 
 
 def with_way_out(error: Exception, data_dir: Path) -> str:

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from stud_cli.keeping import keep
-from stud_cli.stack import Stack, StackError
+from stud_cli.stack import Stack, StackError, last_lines
 from tests.support.kit import until
 from tests.support.valkey import command
 
@@ -114,3 +114,15 @@ async def test_a_stop_is_no_death(tmp_path: Path):
     await stack.stop()
     await asyncio.wait_for(keeper, 10)
     assert told == []
+
+
+def test_the_end_of_a_log_is_read_and_not_all_of_it(tmp_path: Path):
+    large, device, pipe = tmp_path / "large", tmp_path / "device", tmp_path / "pipe"
+    with large.open("wb") as file:
+        file.truncate(1 << 40)
+        file.seek(0, os.SEEK_END)
+        file.write("\n".join(["", *(f"line {number}" for number in range(7))]).encode())
+    device.symlink_to("/dev/full")
+    os.mkfifo(pipe)
+    assert last_lines(large) == [f"line {number}" for number in range(2, 7)]
+    assert [last_lines(path) for path in (device, pipe, tmp_path / "none")] == [[], [], []]
