@@ -123,7 +123,7 @@ class TableServicer(rpc.TableServiceServicer):
         require("operator")
         reason = require_text(request.reason, "reason", MAX_REASON)
         word = reason.strip().upper()
-        if word in SYSTEM_PAUSES or word in CODES:
+        if word in SYSTEM_PAUSES or word in CODES or word.startswith("LOG_"):
             raise Refused("INVALID_FIELD", f"{word} is what the system says: say it in other words", field="reason")
         command = PauseTable(reason, caller().account)
         return pb.PauseTableResponse(version=await self._operate(request, command))

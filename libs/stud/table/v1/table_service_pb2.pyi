@@ -387,9 +387,12 @@ class TableView(_message.Message):
     life: Global___TableLife.ValueType
     """Life."""
     paused: _builtins.str
-    """Why the table is paused; empty = it is not. LOG_BEHIND and LOG_BROKEN: nothing can be written until operators have
-    looked at the log; DEALER_SILENT: a hand waits for its cards (ends by itself when they come). Other names of the
-    error catalogue may follow; whatever else it is, an operator wrote it for people.
+    """Why the table is paused; empty = it is not. A name in capitals is the system's: LOG_BEHIND and LOG_BROKEN: nothing can
+    be written until operators have looked at the log; LOG_AWAY, LOG_READONLY, LOG_OUT_OF_MEMORY, LOG_DISK and other names
+    that begin with LOG_: nothing can be written for now (waiting_for is PAUSED; clocks stand, and start afresh when it is
+    over); LOG_VOLATILE and LOG_MEMORY: a running hand is finished, none is begun; DEALER_SILENT: a hand waits for its
+    cards (ends by itself when they come); HAND_DISPUTED, SETTLEMENT_BLOCKED, CASH_OUT_BLOCKED: money waits for operators.
+    Other names may follow: they mean that the table stands. Whatever else it is, an operator wrote it for people.
     """
     waiting_for: _builtins.str
     """Why no hand runs or starts; empty = one runs or is about to start."""
