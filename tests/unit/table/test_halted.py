@@ -263,7 +263,14 @@ async def test_an_operator_does_not_pause_in_the_systems_words(tmp_path):
     async with MemorySystem(tmp_path) as system:
         game = Game(system)
         await game.open()
-        for word in (*sorted(SYSTEM_PAUSES), "LOG_BROKEN", "LOG_DISK", "log_away", "UNEXPECTED_CARDS", " dealer_silent "):
+        for word in (
+            *sorted(SYSTEM_PAUSES),
+            "LOG_BROKEN",
+            "LOG_DISK",
+            "log_away",
+            "UNEXPECTED_CARDS",
+            " dealer_silent ",
+        ):
             with pytest.raises(Refused, match="other words") as refused:
                 await game.operate(pb.PauseTableRequest(reason=word))
             assert refused.value.reason == "INVALID_FIELD"
