@@ -4,6 +4,8 @@ tests look for each of them in it.
 
 from __future__ import annotations
 
+from stud_service.settings import ServiceSettings
+
 MAX_REQUEST_BYTES = 64 * 1024
 
 SERVER_OPTIONS: list[tuple[str, int]] = [
@@ -27,3 +29,14 @@ SERVER_OPTIONS: list[tuple[str, int]] = [
     ("grpc.http2.ping_timeout_ms", 50_000),
     ("grpc.http2.max_pings_without_data", 0),
 ]
+
+
+def server_options(settings: ServiceSettings) -> list[tuple[str, int]]:
+    """Returns the options of a server, with the limits that are settings."""
+    return [
+        *SERVER_OPTIONS,
+        # One connection more is closed as soon as it is made. What an idle one costs is memory alone.
+        ("grpc.max_allowed_incoming_connections", settings.connections),
+        # One call more waits in its client until another has ended.
+        ("grpc.max_concurrent_streams", settings.calls_per_connection),
+    ]
