@@ -36,6 +36,7 @@ from stud_cli.audit import audit_log
 from stud_cli.bots import Bot, choose
 from stud_cli.people import People
 from stud_cli.stack import Stack
+from stud_cli.stopping import run_with_one_stop
 from stud_cli.verdicts import read_verdicts
 from stud_cli.verify import Verification, verify_table
 from stud_client import StudClient, TableSession
@@ -313,7 +314,7 @@ def main() -> int:
 
     if not given.json:
         print(f"{'bots beside':<22} {'actions/s':>9} {'p50 ms':>8} {'p99 ms':>8} {'calls/s':>9}  answers")
-    report = asyncio.run(run())
+    report = run_with_one_stop(run())
     if given.json:
         print(json.dumps(msgspec.to_builtins(report)))
     else:
