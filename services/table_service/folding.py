@@ -46,17 +46,14 @@ class Folds:
     # ----------------------------------------------------------------- folding
 
     async def fold(self, table_id: str, account: str) -> TableActor | None:
-        """Return a table from its log, None when it has none. Raises Refused: RATE_LIMITED, or what is wrong with it.
-
-        Without an account, for a message of another service, it waits as long as it takes.
-        """
+        """Return a table from its log, None when it has none. Raises Refused: RATE_LIMITED, or what is wrong there."""
         task = self._under_way.get(table_id)
         if task is None:
             self._admit(account)
             task = self._kit.spawn(self._fold(table_id), f"fold {table_id}", may_end=True)
             self._under_way[table_id] = task
         try:
-            async with asyncio.timeout(WAIT_S if account else None):
+            async with asyncio.timeout(WAIT_S):
                 found = await asyncio.shield(task)
         except TimeoutError:
             raise limited("the table is over and its log is long: ask again, with the same id", WAIT_S, 1) from None
@@ -65,8 +62,6 @@ class Folds:
         return found
 
     def _admit(self, account: str) -> None:
-        if not account:
-            return
         if len(self._under_way) >= IN_LINE:
             raise limited("too many tables that are over are asked for", WAIT_S, IN_LINE)
         wait_s = self._caused.take(account)

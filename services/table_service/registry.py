@@ -6,7 +6,7 @@ Live tables are in memory from the start. Of a closed one there is only its row:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Container, Mapping
+from collections.abc import AsyncIterator, Container
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import islice
@@ -21,14 +21,14 @@ from stud_core.state import Life
 from stud_eventlog import keys
 from stud_eventlog.errors import EventLogError, LogUnavailable, NotInitialised
 from stud_service.kit import Kit
-from stud_service.limits import RATE_LIMITED
+from stud_service.limits import RATE_LIMITED, Share
 from stud_service.patience import Backoff, patiently
 from stud_service.refusals import Refused
 from stud_wire.codec import WireError
 from table_service import views
 from table_service.actor import TableActor
 from table_service.closed import closed_table
-from table_service.folding import Folds
+from table_service.folding import Folds, Load
 from table_service.lobby import EVERY, Lobby
 from table_service.mail import behind, broken
 from table_service.updates import Outgoing
@@ -47,11 +47,10 @@ class Registry:
         self._master = master
         self._tables: dict[str, TableActor] = {}
         self._lobby = Lobby()
-        self._folds = Folds(kit, self._fold)
+        self._folds = Folds(kit, self._load_beside)
         self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._broken: set[str] = set()
         self._next_shard = 0
-        self._playing = False
 
     def all(self) -> list[TableActor]:
         """Return every live table, and those that closed, or were asked for, a moment ago."""
@@ -60,8 +59,9 @@ class Registry:
     async def load_all(self) -> None:
         """Load every table of the lobby that is not closed; one that cannot be folded is left out, loudly."""
         for shard in range(keys.SHARDS):
-            await self._take_in(await patiently(partial(self._rows, shard), self.kit.log, what="read the lobby"))
-        self._playing = True
+            rows = await patiently(partial(self._rows, shard), self.kit.log, what="read the lobby")
+            for table_id, row in rows.items():
+                await self._take_in(table_id, row, self._load)
         log.info("tables_loaded", tables=len(self._tables))
 
     async def look_again(self) -> None:
@@ -69,15 +69,15 @@ class Registry:
         while it was being replaced. Raises LogUnavailable.
         """
         shard, self._next_shard = self._next_shard, (self._next_shard + 1) % keys.SHARDS
-        rows = await self._rows(shard)
-        await self._take_in({table_id: row for table_id, row in rows.items() if not self._lobby.knows(table_id)})
+        for table_id, row in (await self._rows(shard)).items():
+            if not self._lobby.knows(table_id):
+                self.kit.spawn(self._take_in(table_id, row, self._made_beside), f"load {table_id}", may_end=True)
 
-    async def _take_in(self, rows: Mapping[str, pb.TableSummary]) -> None:
-        for table_id, row in rows.items():
-            self._lobby.put(row)
-            if row.life != pb.TABLE_LIFE_CLOSED:
-                await self._load_if_sound(table_id)
-                self._check_not_behind(table_id, row.version)
+    async def _take_in(self, table_id: str, row: pb.TableSummary, load: Load) -> None:
+        self._lobby.put(row)
+        if row.life != pb.TABLE_LIFE_CLOSED:
+            await self._load_if_sound(table_id, load)
+            self._check_not_behind(table_id, row.version)
 
     async def _rows(self, shard: int) -> dict[str, pb.TableSummary]:
         """Return what the lobby says of a shard's tables. What cannot be read there hides no table of another shard,
@@ -100,13 +100,13 @@ class Registry:
                 read[table_id] = pb.TableSummary(table=table_id)
         return read
 
-    async def _load_if_sound(self, table_id: str) -> None:
+    async def _load_if_sound(self, table_id: str, load: Load | None = None) -> None:
         """Load a table of the lobby; one whose log is broken, or gone, must not keep the others from being served."""
         backoff = Backoff()
         while True:
             try:
                 async with self._being_opened(table_id):
-                    if table_id not in self._tables and await self._load(table_id) is None:
+                    if table_id not in self._tables and await (load or self._load)(table_id) is None:
                         self._note_broken(table_id, "the lobby has a row for it, but its log is empty")
             except Refused as refused:
                 if refused.reason == "LOG_UNAVAILABLE":
@@ -122,12 +122,19 @@ class Registry:
             actor.halt(behind())
 
     async def _load(self, table_id: str) -> TableActor | None:
-        """Load a table from its log, None when it has none: at the start as fast as can be, later beside those that
-        play. Raises Refused when the log cannot be used.
+        """Load a table from its log, as fast as can be; None when it has none. Raises Refused when the log cannot be
+        used.
         """
+        return await self._made(table_id, None)
+
+    async def _made_beside(self, table_id: str) -> TableActor | None:
+        """Load a table as ``_load`` does, but in its share of the time: others play meanwhile."""
+        return await self._made(table_id, self.kit.heavy)
+
+    async def _made(self, table_id: str, share: Share | None) -> TableActor | None:
         actor = TableActor(self.kit, table_id, self._master, self._may_start)
         try:
-            await actor.load(self.kit.heavy if self._playing else None)
+            await actor.load(share)
         except (LogUnavailable, NotInitialised):
             raise _unreadable() from None
         except (EventLogError, WireError) as error:
@@ -147,10 +154,10 @@ class Registry:
         else:
             self._lobby.put_live(actor.table_id, actor.table.rules.currency)
 
-    async def _fold(self, table_id: str) -> TableActor | None:
-        """Load a table unless somebody else just did. Raises Refused."""
+    async def _load_beside(self, table_id: str) -> TableActor | None:
+        """Load a table for callers, unless somebody else just did. Raises Refused."""
         async with self._being_opened(table_id):
-            return self._at_hand(table_id) or await self._load(table_id)
+            return self._at_hand(table_id) or await self._made_beside(table_id)
 
     def _at_hand(self, table_id: str) -> TableActor | None:
         return self._tables.get(table_id) or self._folds.at_hand(table_id)
@@ -165,15 +172,19 @@ class Registry:
         return self.kit.trouble is None
 
     async def get(self, table_id: str, account: str = "") -> TableActor:
-        """Return a table for a command, from its log if need be. Raises Refused: UNKNOWN_TABLE, and RATE_LIMITED where
-        an ``account`` asks for many that are over.
+        """Return a table for a command, from its log if need be: at once for a message of another service, which its
+        feed waits for; in its turn for an ``account``. Raises Refused: UNKNOWN_TABLE, RATE_LIMITED.
         """
         found = self._at_hand(table_id)
         if found is not None:
             return found
         await self._look_up(table_id)
         try:
-            loaded = self._at_hand(table_id) or await self._folds.fold(table_id, account)
+            if account:
+                loaded = self._at_hand(table_id) or await self._folds.fold(table_id, account)
+            else:
+                async with self._being_opened(table_id):
+                    loaded = self._at_hand(table_id) or await self._load(table_id)
         except Refused as refused:
             if refused.reason == RATE_LIMITED and table_id in self._broken:
                 raise broken() from None
@@ -188,6 +199,8 @@ class Registry:
             keys.check_table_id(table_id)
         except ValueError:
             raise unknown(table_id) from None
+        if self._lobby.knows(table_id):
+            return
         async with self._being_opened(table_id):
             if not await self._exists(table_id):
                 raise unknown(table_id)
@@ -215,12 +228,14 @@ class Registry:
         if row is None:
             return None
         try:
-            return Outgoing((await closed_table(self.kit.log, row)).shared)
+            shown = await closed_table(self.kit.log, row)
         except (LogUnavailable, NotInitialised):
             raise _unreadable() from None
         except (EventLogError, WireError) as error:
             self._note_broken(table_id, str(error))
             raise broken() from None
+        self._broken.discard(table_id)
+        return Outgoing(shown.shared)
 
     def _being_opened(self, table_id: str) -> asyncio.Lock:
         """One at a time for each table; a long log that is folded keeps nobody from another table."""
@@ -240,7 +255,7 @@ class Registry:
         async with self._being_opened(table_id):
             found = self._at_hand(table_id)
             if found is None and await self._exists(table_id):
-                found = await self._load(table_id)
+                found = await self._made_beside(table_id)
             if found is not None:
                 yield found
                 return

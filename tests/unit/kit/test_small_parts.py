@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import contextvars
-import resource
 import functools
+import resource
 
 import pytest
 import structlog

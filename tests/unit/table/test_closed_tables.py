@@ -173,6 +173,8 @@ def test_a_closed_table_whose_first_or_last_commit_was_changed_is_not_shown(tmp_
             assert [line.paused for line in listed.tables] == ["LOG_BROKEN"]
             log[at] = commit, stored
             assert (await view(system)).view.life == pb.TABLE_LIFE_CLOSED
+            listed = await system.call("ListTables", pb.ListTablesRequest(include_closed=True), "eve")
+            assert [line.paused for line in listed.tables] == [""]
 
     run()
 
