@@ -142,6 +142,10 @@ up: $(STAMP) ## run the four services here on an embedded server until Ctrl-C
 bench: $(STAMP) ## measure the core and the log on this machine
 	@for file in benches/bench_*.py; do echo "== $$file"; $(BIN)/python $$file; done
 
+.PHONY: hostile
+hostile: $(STAMP) ## six callers who ask for all they can get, beside 24 bots: what do the bots notice?
+	$(BIN)/python benches/hostile.py $(ARGS)
+
 .PHONY: clean
 clean: ## remove caches and reports; keeps .venv and var/
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.*

@@ -17,7 +17,6 @@ from tenacity import (
     AsyncRetrying,
     RetryCallState,
     retry_if_exception,
-    stop_after_attempt,
     stop_before_delay,
     wait_exponential_jitter,
 )
@@ -44,6 +43,11 @@ CHANNEL_OPTIONS = [
 ]
 
 ATTEMPTS = 3
+"""When the service cannot answer."""
+
+LIMITED_ATTEMPTS = 6
+"""When it says that there were too many, and when it takes the next one."""
+
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 1.0
 JITTER_S = 0.1
@@ -122,13 +126,33 @@ def _retrying(limit_s: float, method: str) -> AsyncRetrying:
         error, pause_s = state.outcome and state.outcome.exception(), state.upcoming_sleep
         logger.debug("%s: %s, trying again in %.2f s", method, getattr(error, "reason", error), pause_s)
 
+    exponential = wait_exponential_jitter(multiplier=FIRST_PAUSE_S, max=LONGEST_PAUSE_S, jitter=JITTER_S)
+
+    too_long = stop_before_delay(limit_s)
+
+    def enough(state: RetryCallState) -> bool:
+        return state.attempt_number >= attempts(_error_of(state)) or too_long(state)
+
+    def pause_s(state: RetryCallState) -> float:
+        return max(exponential(state), _error_of(state).retry_after_s)
+
     return AsyncRetrying(
         retry=retry_if_exception(lambda error: isinstance(error, StudError) and error.passing),
-        stop=stop_after_attempt(ATTEMPTS) | stop_before_delay(limit_s),
-        wait=wait_exponential_jitter(multiplier=FIRST_PAUSE_S, max=LONGEST_PAUSE_S, jitter=JITTER_S),
+        stop=enough,
+        wait=pause_s,
         before_sleep=tell,
         reraise=True,
     )
+
+
+def attempts(error: StudError) -> int:
+    """Returns how often a request is sent that meets this error."""
+    return LIMITED_ATTEMPTS if error.retry_after_s else ATTEMPTS
+
+
+def _error_of(state: RetryCallState) -> StudError:
+    error = state.outcome.exception() if state.outcome is not None else None
+    return error if isinstance(error, StudError) else StudError("", "")
 
 
 def _with_request_id(request: Message) -> tuple[Message, bool]:

@@ -18,7 +18,7 @@ DETAILS_KEY = "grpc-status-details-bin"
 OPERATORS_NEEDED = frozenset({"LOG_BEHIND"})
 """Sent as UNAVAILABLE, but asking again soon is no use."""
 
-PASSING = frozenset({"LOG_UNAVAILABLE", "OUTCOME_UNKNOWN", "STOPPING"})
+PASSING = frozenset({"LOG_UNAVAILABLE", "OUTCOME_UNKNOWN", "STOPPING", "RATE_LIMITED"})
 """The service cannot answer now; the same request may be sent again."""
 
 
@@ -52,9 +52,17 @@ class StudError(Exception):
     @property
     def passing(self) -> bool:
         """Whether the same request may succeed in a moment."""
-        if self.code is None:
+        if self.code is None or self.code is grpc.StatusCode.RESOURCE_EXHAUSTED:
             return self.reason in PASSING
         return self.code is grpc.StatusCode.UNAVAILABLE and self.reason not in OPERATORS_NEEDED
+
+    @property
+    def retry_after_s(self) -> float:
+        """In how many seconds the service would take the request (RATE_LIMITED); 0 where it does not say."""
+        try:
+            return max(0, int(self.metadata.get("retry_after_ms", "0"))) / 1000
+        except ValueError:
+            return 0.0
 
 
 def from_rpc(error: grpc.aio.AioRpcError) -> StudError:

@@ -142,11 +142,12 @@ class Following(ABC):
             try:
                 await self._converse()
                 return
-            except grpc.aio.AioRpcError as broken:
-                error = from_rpc(broken)
+            except grpc.aio.AioRpcError as fault:
+                error = from_rpc(fault)
             renewed = error.reason == "TOKEN_EXPIRED" and self._token() != token
             at_once = renewed or error.reason == "RESUME_FROM_VERSION"
-            if not at_once and (error.code not in BROKEN or error.reason in OPERATORS_NEEDED):
+            broken = error.code in BROKEN and error.reason not in OPERATORS_NEEDED
+            if not (at_once or broken or error.passing):
                 raise error
             stood_s = loop.time() - opened_at  # at a quiet table a good stream brings nothing for long
             if self._progress or stood_s > (REFUSED_WITHIN_S if renewed else self._give_up_s):
@@ -155,7 +156,8 @@ class Following(ABC):
                 raise error
             self.resumed += 1
             if not (at_once and self._progress):
-                await asyncio.sleep(pause_s * (0.5 + random.random() / 2))  # noqa: S311  (jitter, no secret)
+                jittered_s = pause_s * (0.5 + random.random() / 2)  # noqa: S311  (jitter, no secret)
+                await asyncio.sleep(max(jittered_s, error.retry_after_s))
                 pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
     @abstractmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
 from collections import deque
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import grpc
 from stud.common.v1 import seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud.table.v1.table_service_pb2_grpc import TableServiceStub
-from stud_client.calling import ATTEMPTS, new_request_id
+from stud_client.calling import attempts, new_request_id
 from stud_client.errors import StudError, from_result
 from stud_client.following import FIRST_PAUSE_S, Following, stop_task
 
@@ -133,14 +134,15 @@ class TableSession(Following):
         request = pb.PlayRequest(**{name: body})
         try:
             async with asyncio.timeout(timeout_s):
-                for attempt in range(1, ATTEMPTS + 1):
+                for attempt in itertools.count(1):
                     result = await self._ask(body.request_id, request)
                     error = from_result(result) if result.reason else None
                     if error is None:
                         return result
-                    if not error.passing or attempt == ATTEMPTS:
+                    if not error.passing or attempt >= attempts(error):
                         raise error
-                    await asyncio.sleep(attempt * FIRST_PAUSE_S * (0.5 + random.random()))  # noqa: S311  (jitter)
+                    pause_s = attempt * FIRST_PAUSE_S * (0.5 + random.random())  # noqa: S311  (jitter)
+                    await asyncio.sleep(max(pause_s, error.retry_after_s))
         except TimeoutError:
             text = f"no answer within {timeout_s:g} s; it may still come about"
             raise StudError("CALL_DEADLINE", text) from None

@@ -6,6 +6,7 @@ A call is a chain of layers, each a function around the next; `Interceptor` puts
                  incident id and no text
     context      method, and what the request names, for the lines that are logged meanwhile
     auth         token -> caller; a stream ends with it   not for health and reflection
+    limits       so many calls a second, so many streams; of health and reflection see `_public`
     gate         UNAVAILABLE while starting, stopping, or without the log              "
     deadline     for a unary call that brings none                                     "
     decoding     bytes -> request, so that malformed bytes are refused like anything else
@@ -20,6 +21,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import nullcontext
 from typing import Any, TypeAlias, TypeVar
 
 import grpc
@@ -29,13 +31,22 @@ from structlog.contextvars import bind_contextvars
 
 from stud_eventlog.errors import LogUnavailable
 from stud_service.identity import caller, set_caller
+from stud_service.limits import RATE_LIMITED, Limits, factor_of
 from stud_service.refusals import DETAILS_KEY, Refused, cut
+from stud_service.settings import ServiceSettings
 from stud_service.tokens import Verifier, expired
 
 logger = structlog.get_logger(__name__)
 
-PUBLIC_SERVICES = ("/grpc.health.", "/grpc.reflection.")
+HEALTH, REFLECTION = "/grpc.health.", "/grpc.reflection."
+PUBLIC_SERVICES = (HEALTH, REFLECTION)
 """Open to everybody: a probe has no token, and says and hears nothing about the game."""
+
+REFLECTION_S = 60.0
+"""A stream of reflection is over by then: nobody needs it longer, and there are few places."""
+
+ANSWERS = ("/Act", "/PostAnte", "/ChooseShow")
+"""What a player on turn must be able to send, however much else he has sent: counted, but never refused for it."""
 
 AUTHORIZATION = "authorization"
 BEARER = "bearer "
@@ -56,10 +67,11 @@ Resp = TypeVar("Resp")
 class Interceptor(grpc.aio.ServerInterceptor):
     """Wraps every handler of a server. One instance per server."""
 
-    def __init__(self, verifier: Verifier, gate: Gate, call_timeout_s: float) -> None:
+    def __init__(self, verifier: Verifier, gate: Gate, call_timeout_s: float, limits: Limits | None = None) -> None:
         self._verifier = verifier
         self._gate = gate
         self._call_timeout_s = call_timeout_s
+        self._limits = limits or Limits(ServiceSettings())
         self._wrapped: dict[str, tuple[Handler, Handler]] = {}
 
     async def intercept_service(
@@ -68,8 +80,8 @@ class Interceptor(grpc.aio.ServerInterceptor):
         handler_call_details: Details,
     ) -> grpc.RpcMethodHandler[Req, Resp] | None:
         handler = await continuation(handler_call_details)
-        if handler is None:  # no such method: gRPC says UNIMPLEMENTED
-            return handler
+        if handler is None:
+            return grpc.stream_stream_rpc_method_handler(_unknown(self._limits))
         method = str(handler_call_details.method)
         known = self._wrapped.get(method)
         if known is None or known[0] is not handler:
@@ -78,13 +90,16 @@ class Interceptor(grpc.aio.ServerInterceptor):
 
     def _wrap(self, handler: Handler, method: str) -> Handler:
         layer = _decoding(handler, _answering(handler))
-        if not method.startswith(PUBLIC_SERVICES):
+        if method.startswith(PUBLIC_SERVICES):
+            layer = _public(self._limits, method, layer, streams=handler.response_streaming)
+        else:
             if not handler.response_streaming:
                 layer = _deadline(self._call_timeout_s, layer)
             layer = _gate(self._gate, layer)
             if handler.response_streaming:
                 layer = _until_expiry(self._verifier, layer)
-            layer = _auth(self._verifier, layer)
+            layer = _limited(self._limits, method, layer, streams=handler.response_streaming)
+            layer = _auth(self._verifier, self._limits, layer)
         layer = _errors(_context(method, layer))
         # Serialising happens inside for single responses; written ones pass the serializer on their way out.
         if handler.response_streaming:
@@ -142,14 +157,80 @@ def _context(method: str, inner: Layer) -> Layer:
     return context_of_logs
 
 
-def _auth(verifier: Verifier, inner: Layer) -> Layer:
+def _auth(verifier: Verifier, limits: Limits, inner: Layer) -> Layer:
     async def auth(request: Any, context: Context) -> Any:
-        who = verifier.caller_of(_token_in(context))
+        try:
+            who = verifier.caller_of(_token_in(context))
+        except Refused:
+            await limits.wrong_token(context.peer())
+            raise
         set_caller(who)
         bind_contextvars(account=who.account)
         return await inner(request, context)
 
     return auth
+
+
+def _limited(limits: Limits, method: str, inner: Layer, *, streams: bool) -> Layer:
+    async def limited(request: Any, context: Context) -> Any:
+        who = caller()
+        too_much = limits.call(who.account, who.roles)
+        try:
+            if too_much is not None and not method.endswith(ANSWERS):
+                raise too_much
+            with limits.streams.hold(who.account, factor_of(who.roles)) if streams else nullcontext():
+                return await inner(request, context)
+        except Refused as why:
+            if too_much is not None or why.reason == RATE_LIMITED:
+                await limits.hold(who.account)
+            raise
+
+    return limited
+
+
+def _public(limits: Limits, method: str, inner: Layer, *, streams: bool) -> Layer:
+    """Nobody says who he is here, so each connection is asked to be patient, and streams are few."""
+    reflection = method.startswith(REFLECTION)
+    places = limits.reflections if reflection else limits.watchers
+
+    async def public(request: Any, context: Context) -> Any:
+        await limits.slow(context.peer())
+        if not streams:
+            return await inner(request, context)
+        with places.hold(""):
+            if not reflection:
+                return await inner(request, context)
+            slow = Unhurried(request, lambda: limits.slow(context.peer()))
+            over = Refused("CALL_DEADLINE", f"a stream of reflection ends after {REFLECTION_S:g} s")
+            return await _within(REFLECTION_S, over, inner(slow, context))
+
+    return public
+
+
+def _unknown(limits: Limits) -> Callable[[Any, Context], Awaitable[None]]:
+    """Says what gRPC would say of a method that is none; who goes on calling it is answered slowly, as others are."""
+
+    async def unknown(_: Any, context: Context) -> None:
+        await limits.slow(context.peer())
+        await context.abort(grpc.StatusCode.UNIMPLEMENTED, "there is no such method")
+
+    return unknown
+
+
+class Unhurried:
+    """The requests of a stream, each after a wait of its own."""
+
+    def __init__(self, data: AsyncIterator[bytes], wait: Callable[[], Awaitable[None]]) -> None:
+        self._data = data.__aiter__()
+        self._wait = wait
+
+    def __aiter__(self) -> Unhurried:
+        return self
+
+    async def __anext__(self) -> bytes:
+        request = await self._data.__anext__()
+        await self._wait()
+        return request
 
 
 def _until_expiry(verifier: Verifier, inner: Layer) -> Layer:

@@ -17,6 +17,7 @@ from stud_eventlog.log import EventLog
 from stud_eventlog.trouble import Trouble
 from stud_eventlog.types import COMMIT_ID_BYTES
 from stud_service.clock import Clock
+from stud_service.limits import Limits, Share
 from stud_service.settings import ServiceSettings
 
 logger = structlog.get_logger(__name__)
@@ -116,6 +117,15 @@ class Kit:
     """Told when it has come or gone."""
 
     tasks: Tasks = field(default_factory=Tasks)
+
+    limits: Limits = field(default_factory=lambda: Limits(ServiceSettings()))
+    """How much one caller may ask for; the server's interceptor counts with the same."""
+
+    heavy: Share = field(init=False)
+    """The part of the loop's time that is for heavy questions."""
+
+    def __post_init__(self) -> None:
+        self.heavy = Share(self.settings.heavy_percent)
 
     @property
     def keys_dir(self) -> Path:

@@ -29,9 +29,10 @@ from stud_service import GRPC_CAME_FIRST, dumps, logging, stray
 from stud_service.health import Health
 from stud_service.interceptors import Interceptor
 from stud_service.kit import Kit
+from stud_service.limits import Limits
 from stud_service.log_watch import LogWatch
 from stud_service.refusals import Refused
-from stud_service.server_options import SERVER_OPTIONS
+from stud_service.server_options import server_options
 from stud_service.settings import ServiceSettings, SettingsError, load_settings
 from stud_service.tokens import KeyFileError, Verifier, load_public_key
 
@@ -107,6 +108,7 @@ class Process:
         self._watch: LogWatch | None = None
         self._log: RedisEventLog | None = None
         self._health = Health(lambda: self._log.commits_moved if self._log is not None else 0)
+        self._limits = Limits(settings)
 
     async def run(self, factory: Callable[[Kit], App]) -> int:
         loop = asyncio.get_running_loop()
@@ -136,8 +138,8 @@ class Process:
             audience=self.settings.jwt_audience,
             max_life_s=self.settings.token_max_life_s,
         )
-        interceptor = Interceptor(verifier, self.gate, self.settings.call_timeout_ms / 1000)
-        return grpc.aio.server(interceptors=[interceptor], options=SERVER_OPTIONS)
+        interceptor = Interceptor(verifier, self.gate, self.settings.call_timeout_ms / 1000, self._limits)
+        return grpc.aio.server(interceptors=[interceptor], options=server_options(self.settings))
 
     def _bind(self, server: grpc.aio.Server) -> None:
         address = self.settings.listen
@@ -193,7 +195,7 @@ class Process:
 
     async def _serve(self, server: grpc.aio.Server, log: RedisEventLog, factory: Callable[[Kit], App]) -> int:
         self._log = log
-        kit = Kit(self.name, self.settings, log)
+        kit = Kit(self.name, self.settings, log, limits=self._limits)
         self._watch = LogWatch(kit, self._tell_health)
         app = await self._make_app(factory, kit)
         kit.spawn(kit.watch_clock(), "watch clock")

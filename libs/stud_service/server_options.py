@@ -4,7 +4,18 @@ tests look for each of them in it.
 
 from __future__ import annotations
 
+import resource
+
+import structlog
+
+from stud_service.settings import ServiceSettings
+
 MAX_REQUEST_BYTES = 64 * 1024
+
+FILES_OF_OUR_OWN = 256
+"""Files that are left for the log, keys and libraries, however many connect: some 60 are used."""
+
+logger = structlog.get_logger(__name__)
 
 SERVER_OPTIONS: list[tuple[str, int]] = [
     # Two servers on one port would share the calls at random; better that the second one fails to start.
@@ -27,3 +38,30 @@ SERVER_OPTIONS: list[tuple[str, int]] = [
     ("grpc.http2.ping_timeout_ms", 50_000),
     ("grpc.http2.max_pings_without_data", 0),
 ]
+
+
+def server_options(settings: ServiceSettings) -> list[tuple[str, int]]:
+    """Returns the options of a server, with the limits that are settings."""
+    return [
+        *SERVER_OPTIONS,
+        # One connection more is closed as soon as it is made. What an idle one costs is memory alone.
+        ("grpc.max_allowed_incoming_connections", connections_that_fit(settings.connections)),
+        # One call more waits in its client until another has ended.
+        ("grpc.max_concurrent_streams", settings.calls_per_connection),
+    ]
+
+
+def connections_that_fit(wanted: int) -> int:
+    """Have this process open as many files as so many connections need, as far as the system allows; return for how
+    many there is room. Without it, who opens connections would keep us from our own log.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = wanted + FILES_OF_OUR_OWN if hard == resource.RLIM_INFINITY else hard
+    files = max(soft, min(wanted + FILES_OF_OUR_OWN, allowed))
+    if soft not in {files, resource.RLIM_INFINITY}:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
+    if soft == resource.RLIM_INFINITY or files >= wanted + FILES_OF_OUR_OWN:
+        return wanted
+    fit = max(1, files - FILES_OF_OUR_OWN)
+    logger.warning("connections_capped", wanted=wanted, connections=fit, files=files)
+    return fit

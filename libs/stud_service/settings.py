@@ -22,6 +22,9 @@ PREFIX = "STUD_"
 PORTS = {"table": 7101, "dealer": 7102, "rules": 7103, "wallet": 7104}
 """Redis has 7100 in a local run."""
 
+MANY = 10_000_000
+"""As good as no limit."""
+
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 
@@ -71,6 +74,38 @@ class ServiceSettings(BaseSettings):
         description="seconds from a token's issue (`iat`, else from now) to its end at most; a year is the most",
     )
     build: str = Field(default_factory=build_name, description="name of the build, noted in every commit")
+    calls_per_s: int = Field(
+        default=20, ge=1, le=MANY, description="calls a second of an account, on average (staff: fifty times as many)"
+    )
+    calls_burst: int = Field(default=100, ge=1, le=MANY, description="calls of an account at once, after a quiet time")
+    commands_per_s: int = Field(
+        default=2,
+        ge=1,
+        le=MANY,
+        description="commands a second of an account at a table that answer no turn and no prompt",
+    )
+    commands_burst: int = Field(default=20, ge=1, le=MANY, description="such commands at once, after a quiet time")
+    streams_per_account: int = Field(
+        default=32, ge=1, le=MANY, description="Play and Watch streams of an account (staff: fifty times as many)"
+    )
+    streams: int = Field(default=20_000, ge=1, le=MANY, description="Play and Watch streams of a process")
+    subscribe_within_ms: int = Field(
+        default=10_000, ge=1, le=600_000, description="milliseconds until a Play stream must have subscribed"
+    )
+    connections: int = Field(
+        default=10_000,
+        ge=1,
+        le=MANY,
+        description="connections to a process, as far as it may open files; more are closed",
+    )
+    calls_per_connection: int = Field(
+        default=1_000, ge=1, le=MANY, description="calls and streams at once on a connection; more wait in the client"
+    )
+    health_watchers: int = Field(default=256, ge=1, le=MANY, description="streams of health of a process")
+    reflection_streams: int = Field(default=16, ge=1, le=MANY, description="streams of reflection of a process")
+    heavy_percent: int = Field(
+        default=10, ge=1, le=100, description="percent of a process's time for heavy questions, such as old logs"
+    )
 
     @field_validator("redis_url")
     @classmethod

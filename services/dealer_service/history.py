@@ -10,6 +10,7 @@ from dealer_service.safe import Committed
 from stud_core.deck_events import DeckAwaited, DeckCardsDealt, DeckClosed, DeckCommitted, DeckSealed, LogRef
 from stud_eventlog.log import EventLog
 from stud_eventlog.types import ChainBroken, StoredCommit
+from stud_service.limits import Share
 from stud_wire.commits import decode_commit
 
 PAGE = 16
@@ -28,8 +29,15 @@ class HandRecord(msgspec.Struct):
         return self.table is not None
 
 
-async def find_hand(log: EventLog, stream: str, last: int, hand_no: int) -> HandRecord | None:
-    """Return the record of a hand within versions 1..``last``; None when it has no deck there.
+READ_S = 0.0005
+"""What a read costs of the loop's time."""
+
+
+async def find_hand(
+    log: EventLog, stream: str, last: int, hand_no: int, share: Share | None = None
+) -> HandRecord | None:
+    """Return the record of a hand within versions 1..``last``; None when it has no deck there. It takes a dozen reads,
+    and anybody may ask: only a ``share`` of the loop's time is for that.
 
     Raises ChainBroken when the commits of the hand do not follow from each other.
     """
@@ -37,6 +45,9 @@ async def find_hand(log: EventLog, stream: str, last: int, hand_no: int) -> Hand
     while first <= last:
         middle = (first + last) // 2
         found = await _next_hand(log, stream, middle, last)
+        if share is not None:
+            share.worked(READ_S)
+            await share.rest()
         if found is None or found[1] >= hand_no:
             best = found[0] if found is not None else best
             last = middle - 1

@@ -149,7 +149,7 @@ class DealerServicer(rpc.DealerServiceServicer):
             return HandRecord(deck, deck.root, None if deck.closed is None or deck.running else deck.closed.table)
         record = None
         if hand_no < newest:
-            record = await find_hand(self._kit.log, stream, version, hand_no)
+            record = await find_hand(self._kit.log, stream, version, hand_no, self._kit.heavy)
         if record is None:
             raise Refused("UNKNOWN_HAND", f"hand {hand_no} has no deck: the newest is that of hand {newest}")
         return record

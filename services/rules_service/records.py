@@ -5,6 +5,7 @@ whose log was damaged.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from time import perf_counter
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from stud_core.deck_events import DeckClosed
 from stud_eventlog import keys
 from stud_eventlog.log import EventLog
 from stud_eventlog.types import StoredCommit
+from stud_service.limits import Share
 from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit, read_event
 
@@ -51,17 +53,21 @@ class Trace(msgspec.Struct, frozen=True):
         return self.end is not None or self.closed is not None
 
 
-async def trace(log: EventLog, streams: Streams, hand_no: int, hint: DeckClosed | None = None) -> Trace:
-    """Look a hand up in the logs; ``hint`` is the dealer's notice where it is at hand."""
+async def trace(
+    log: EventLog, streams: Streams, hand_no: int, hint: DeckClosed | None = None, share: Share | None = None
+) -> Trace:
+    """Look a hand up in the logs; ``hint`` is the dealer's notice where it is at hand. For who only asks, in a
+    ``share`` of the loop's time.
+    """
     closed, version = hint, 0
     if closed is None:
-        closed, version = await find_closed(log, streams.deck, hand_no)
+        closed, version = await find_closed(log, streams.deck, hand_no, share)
     if closed is not None:
         end = await _end_at(log, streams.table, closed.table.to_version, hand_no)
         if end is not None:
             return Trace(begun=True, end=end, closed=closed, closed_version=version)
     begun = False
-    async for commit in _pages(log, streams.table):
+    async for commit in _pages(log, streams.table, share):
         for event in _events(commit):
             if isinstance(event, End) and event.hand_no == hand_no:
                 return Trace(begun=True, end=event, closed=closed, closed_version=version)
@@ -70,9 +76,11 @@ async def trace(log: EventLog, streams: Streams, hand_no: int, hint: DeckClosed 
     return Trace(begun=begun, end=None, closed=closed, closed_version=version)
 
 
-async def find_closed(log: EventLog, stream: str, hand_no: int) -> tuple[DeckClosed | None, int]:
+async def find_closed(
+    log: EventLog, stream: str, hand_no: int, share: Share | None = None
+) -> tuple[DeckClosed | None, int]:
     """Return the dealer's notice that a hand is over, and its version in the deck's log; (None, 0) if there is none."""
-    async for commit in _pages(log, stream):
+    async for commit in _pages(log, stream, share):
         try:
             message = commit_pb2.Commit.FromString(commit.body)
         except DecodeError:
@@ -122,9 +130,13 @@ def _events(commit: StoredCommit) -> Sequence[Any]:
         return ()
 
 
-async def _pages(log: EventLog, stream: str) -> AsyncIterator[StoredCommit]:
+async def _pages(log: EventLog, stream: str, share: Share | None = None) -> AsyncIterator[StoredCommit]:
     after = 0
     while page := await log.read(stream, after, PAGE):
         for commit in page:
+            began = perf_counter()
             yield commit
+            if share is not None:  # the time until the next one is asked for is what this one took
+                share.worked(perf_counter() - began)
+                await share.rest()
         after = page[-1].version

@@ -102,7 +102,7 @@ class RulesServicer(rpc.RulesServiceServicer):
     async def AdjudicateHand(self, request: pb.AdjudicateHandRequest, context: Context) -> pb.AdjudicateHandResponse:
         require("operator", "auditor")
         streams = await self._streams(request.table)
-        found = await trace(self._kit.log, streams, _hand_no(request.hand_no))
+        found = await trace(self._kit.log, streams, _hand_no(request.hand_no), share=self._kit.heavy)
         if found.closed is None:
             if found.begun and found.end is None:
                 raise Refused("HAND_NOT_ENDED", f"hand {request.hand_no} is neither ended nor voided")

@@ -35,6 +35,7 @@ from stud_eventlog import keys
 from stud_eventlog.errors import ChainBroken, LogBehind, LogUnavailable, NotInitialised, VersionConflict
 from stud_eventlog.types import Append, Head, LobbyRow
 from stud_service.kit import Kit
+from stud_service.limits import Rate, Share, limited
 from stud_service.refusals import Refused
 from stud_wire.codec import WireError
 from stud_wire.commits import Meta
@@ -52,7 +53,7 @@ from table_service.clocks import (
 from table_service.commits import LOBBY, NotConserved, Prepared, prepare
 from table_service.hub import Hub
 from table_service.mail import Mail, Outcome, behind, broken, new_future, stopping
-from table_service.rebuild import Rebuilt, rebuild
+from table_service.rebuild import Rebuilt, rebuild, rebuild_beside
 from table_service.requests import RequestMemory, number_of
 from table_service.vault import Vault
 
@@ -85,10 +86,13 @@ class TableActor:
         self.ahead = ChoicesAhead()
         self.vault = Vault(table_id, master)
         self.settled = asyncio.Event()
+        self._per_s = kit.settings.commands_per_s
+        self._asked: Rate[str] = Rate(self._per_s, kit.settings.commands_burst)
         self.halted: Refused | None = None
         """Why nothing can be written here until operators have looked at the log."""
         self._config: ruleset_pb2.TableConfig | None = None
         self._present: updates.Step | None = None
+        self._line: pb.TableSummary | None = None
         self._at_ms = 0
         self._feed = keys.table_feed(self.shard)
         self._mailbox: asyncio.Queue[Mail] = asyncio.Queue()
@@ -104,9 +108,12 @@ class TableActor:
 
     # ------------------------------------------------------------------ life
 
-    async def load(self) -> None:
-        """Fold the log; raises ChainBroken or WireError when it cannot be trusted."""
-        self._adopt(await rebuild(self.kit.log, self.stream))
+    async def load(self, share: Share | None = None) -> None:
+        """Fold the log, with a share in that part of the loop's time. Raises ChainBroken or WireError when it cannot be
+        trusted.
+        """
+        log_, stream = self.kit.log, self.stream
+        self._adopt(await (rebuild(log_, stream) if share is None else rebuild_beside(log_, stream, share)))
 
     def start(self) -> None:
         """Begin to take commands; an open clock starts afresh before any timeout may be taken."""
@@ -132,6 +139,13 @@ class TableActor:
             self._mailbox.get_nowait().fail(stopping())
 
     # ------------------------------------------------------------- commands
+
+    def admit(self, account: str) -> None:
+        """Count a command that answers no turn and no prompt. Raises Refused(RATE_LIMITED)."""
+        wait_s = self._asked.take(account)
+        if wait_s:
+            text = f"{self._per_s} commands a second that answer no turn and no prompt are all that are taken here"
+            raise limited(text, wait_s, self._per_s)
 
     async def submit(
         self,
@@ -233,14 +247,14 @@ class TableActor:
             self.halted = why
             self._timer.cancel()
             self.ahead.forget()
-            self._present = None
+            self._present = self._line = None
             self._refresh()
 
     def trouble_changed(self) -> None:
         """The log cannot be written, or can again: everybody is shown, and nobody's clock runs meanwhile."""
         if self.kit.log_refuses:
             self._lost_time = self._lost_time or OUTAGE
-        self._present = None
+        self._present = self._line = None
         self._refresh()
         self._plan()
 
@@ -354,7 +368,7 @@ class TableActor:
         self.table = made.after
         self.head = head
         self._at_ms = meta.at_ms
-        self._present = None
+        self._present = self._line = None
         self.requests.fold(head.version, meta, made.events)
         for event in made.events:
             if isinstance(event, ev.HandEnded | ev.HandVoided):
@@ -390,7 +404,7 @@ class TableActor:
         self.head = rebuilt.head
         self.requests = rebuilt.requests
         self.ahead.forget()
-        self._config = self._present = None
+        self._config = self._present = self._line = None
         self._at_ms = rebuilt.at_ms
         self._ended_at_ms = min(rebuilt.ended_at_ms, self.kit.clock())
         self._asked_at_ms = self.kit.clock()
@@ -448,10 +462,11 @@ class TableActor:
         return updates.Outgoing(self.present().shared, self.private_part(account))
 
     def summary(self) -> pb.TableSummary:
-        """Return the table's line in the lobby."""
-        line = views.summary(self.table)
-        line.paused = self._halted_for or line.paused or self._held_for
-        return line
+        """Return the table's line in the lobby, made once for all who ask before it changes."""
+        if self._line is None:
+            self._line = views.summary(self.table)
+            self._line.paused = self._halted_for or self._line.paused or self._held_for
+        return self._line
 
     # ---------------------------------------------------------------- clocks
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 import grpc
 import structlog
@@ -12,6 +13,7 @@ from stud.table.v1 import table_service_pb2_grpc as rpc
 from stud_core.commands import Command
 from stud_core.deck_events import LogRef
 from stud_eventlog import keys
+from stud_eventlog.errors import LogUnavailable
 from stud_eventlog.types import EventLogError, FeedEntry, Head
 from stud_service.feeds import FeedReader, Poison
 from stud_service.keyring import KeyRing
@@ -121,9 +123,11 @@ class TableApp:
             self._next_on_log_behind(stream, acknowledged, found)
 
     async def _housekeeping(self) -> None:
-        """Once a second: tables whose line is parked no more, closed tables nobody watches."""
+        """Once a second: tables whose line is parked no more, that nobody watches, or that others opened."""
         while True:
             await asyncio.sleep(1.0)
             if self._reader is not None:
                 self.registry.go_on(self._reader.held)
             self.registry.forget_closed()
+            with suppress(LogUnavailable):
+                await self.registry.look_again()

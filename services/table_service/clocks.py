@@ -34,12 +34,22 @@ def deadline_of(table: Table, command: Command) -> int:
     Only who answers the question that is open runs against its clock: whatever else he sends is refused for
     what it is, and takes nobody's timeout.
     """
+    return _open_question(table, command) or 0
+
+
+def answers_open(table: Table, command: Command) -> bool:
+    """Return whether a command names the turn or the prompt that is open to its sender."""
+    return _open_question(table, command) is not None
+
+
+def _open_question(table: Table, command: Command) -> int | None:
+    """Return the deadline of the question that a command answers, 0 where it has none; None = it answers none."""
     hand = table.hand
     if hand is None:
-        return 0
+        return None
     if isinstance(command, Act):
         mine = bool(hand.turn_seat) and table.at(hand.turn_seat).account == command.account
-        return hand.deadline_ms if mine and command.turn_id == hand.turn_id else 0
+        return hand.deadline_ms if mine and command.turn_id == hand.turn_id else None
     if isinstance(command, PostAnte | ChooseShow):
         sitting = table.of(command.account)
         for prompt in hand.prompts:
@@ -47,8 +57,8 @@ def deadline_of(table: Table, command: Command) -> int:
                 return prompt.deadline_ms
     if isinstance(command, SetPreferences):
         answered = answered_by(table, command)
-        return answered.deadline_ms if answered is not None else 0
-    return 0
+        return answered.deadline_ms if answered is not None else None
+    return None
 
 
 def hand_deadline(table: Table) -> int | None:

@@ -28,6 +28,7 @@ from stud_service.refusals import Refused
 from stud_wire.commits import digest
 from table_service.actor import TableActor
 from table_service.ahead import Price
+from table_service.clocks import answers_open
 from table_service.mail import Outcome
 from table_service.views import sitting_of
 
@@ -43,10 +44,29 @@ def content_of(request: Message) -> bytes:
 
 
 async def perform(actor: TableActor, account: str, name: str, request: Any) -> Outcome:
-    """Do what a player asks; ``name`` is the PlayRequest's field. Raises Refused."""
+    """Do what a player asks; ``name`` is the PlayRequest's field. Raises Refused.
+
+    Only what answers a turn or a prompt that is open to him is never too much.
+    """
     if name in CHOICES:
+        _admit(actor, account, request)
         return CHOICES[name](actor, account, request)
-    return await submit(actor, account, request, COMMANDS[name](actor, account, request))
+    command = COMMANDS[name](actor, account, request)
+    if not answers_open(actor.table, command):
+        _admit(actor, account, request)
+    return await submit(actor, account, request, command)
+
+
+def _admit(actor: TableActor, account: str, request: Any) -> None:
+    """Count what answers no turn and no prompt; what was accepted before is found in memory, and not counted again.
+    Raises Refused(RATE_LIMITED).
+    """
+    try:
+        known = actor.requests.find(account, request.request_id, content_of(request)) is not None
+    except Refused:
+        known = True  # its id is another one's: that is soon said
+    if not known:
+        actor.admit(account)
 
 
 async def submit(actor: TableActor, account: str, request: Any, command: Command) -> Outcome:
@@ -163,6 +183,10 @@ COMMANDS: Mapping[str, MakeCommand] = {
 """Name of the PlayRequest's field -> how its command is made."""
 
 
+ABOUT_MONEY = frozenset({"add_chips", "leave_seat"})
+"""What is remembered for good, as TakeSeat is: at a closed table too."""
+
+
 def _amount(amount: int) -> int:
     if amount < 1:
         raise Refused("INVALID_FIELD", f"amount {amount}: want 1 or more minor units", field="amount", min="1")
@@ -175,6 +199,7 @@ async def take_seat(actor: TableActor, account: str, request: pb.TakeSeatRequest
     A repeated call is answered for its first sitting: LEFT when that is over, also when it ended without a player, and
     was not declined by the wallet. That one counts as refused, so that a call after it is no repeated one.
     """
+    _admit(actor, account, request)
     command = TakeSeat(
         account,
         request.seat or None,

@@ -11,6 +11,7 @@ import structlog
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core.state import Life
+from stud_service.limits import RATE_LIMITED
 from stud_service.refusals import Refused
 from stud_wire.codec import to_message
 from table_service import handlers
@@ -33,7 +34,9 @@ class Streams:
 
     async def watch(self, request: pb.WatchRequest, context: Context, account: str) -> None:
         """Send updates until the client goes away or the table is closed."""
-        actor = await self._registry.get(request.subscribe.table)
+        if await self._show_closed(request.subscribe.table, context):
+            return
+        actor = await self._registry.get(request.subscribe.table, account)
         viewer = self._join(actor, request.subscribe, account)
         actor.ahead.connected(account)
         try:
@@ -43,11 +46,13 @@ class Streams:
             actor.ahead.disconnected(account)
 
     async def play(self, requests: Any, context: Context, account: str) -> None:
-        """Send updates and results; take commands in order. The first message must subscribe."""
-        first = await anext(aiter(requests), None)
+        """Send updates and results; take commands in order. The first message must subscribe, and come soon."""
+        first = await self._first(requests)
         if first is None or first.WhichOneof("body") != "subscribe":
             raise Refused("INVALID_FIELD", "the first message of a Play stream must be subscribe", field="subscribe")
-        actor = await self._registry.get(first.subscribe.table)
+        if await self._show_closed(first.subscribe.table, context):
+            return
+        actor = await self._registry.get(first.subscribe.table, account)
         viewer = self._join(actor, first.subscribe, account)
         listener = asyncio.create_task(_listen(actor, viewer, requests, account))
         actor.ahead.connected(account)
@@ -59,6 +64,25 @@ class Streams:
             listener.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await listener
+
+    async def _first(self, requests: Any) -> Any:
+        within_s = self._registry.kit.settings.subscribe_within_ms / 1000
+        timeout = asyncio.timeout(within_s)
+        try:
+            async with timeout:
+                return await anext(aiter(requests), None)
+        except TimeoutError:
+            if not timeout.expired():
+                raise
+            text = f"a Play stream must subscribe within {within_s:g} s"
+            raise Refused("INVALID_FIELD", text, field="subscribe") from None
+
+    async def _show_closed(self, table_id: str, context: Context) -> bool:
+        """Send a closed table as it is, which ends the stream; False where there is more to come."""
+        shown = await self._registry.closed(table_id)
+        if shown is not None:
+            await context.write(shown.wire(self._registry.kit.clock()))
+        return shown is not None
 
     def _join(self, actor: TableActor, subscribe: pb.Subscribe, account: str) -> Viewer:
         """Queue what the viewer missed, as far as it is kept, then the table as it is, and start serving him: no update
@@ -94,7 +118,10 @@ async def _listen(actor: TableActor, viewer: Viewer, requests: Any, account: str
         async for message in requests:
             name = message.WhichOneof("body")
             body = getattr(message, name) if name else None
+            too_much = actor.kit.limits.call(account)
             result = await _answer(actor, account, name, body)
+            if result.reason == RATE_LIMITED or (result.reason and too_much is not None):
+                await actor.kit.limits.hold(account)
             viewer.offer(pb.PlayResponse(result=result).SerializeToString())
     except Refused as refused:
         viewer.finish(refused)

@@ -1,4 +1,7 @@
-"""Every table this process owns, and the tables it can still show although they are closed."""
+"""Every table this process owns, and the tables it can still show although they are closed.
+
+Live tables are in memory from the start. Of a closed one there is only its row: see `closed` and `folding`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Container
 from contextlib import asynccontextmanager
 from functools import partial
+from itertools import islice
 from weakref import WeakValueDictionary
 
 import structlog
@@ -17,11 +21,20 @@ from stud_core.state import Life
 from stud_eventlog import keys
 from stud_eventlog.errors import EventLogError, LogUnavailable, NotInitialised
 from stud_service.kit import Kit
+from stud_service.limits import RATE_LIMITED, Share
 from stud_service.patience import Backoff, patiently
 from stud_service.refusals import Refused
 from stud_wire.codec import WireError
+from table_service import views
 from table_service.actor import TableActor
+from table_service.closed import closed_table
+from table_service.folding import Folds, Load
+from table_service.lobby import EVERY, Lobby
 from table_service.mail import behind, broken
+from table_service.updates import Outgoing
+
+LINES_AT_ONCE = 100
+"""Lines of the lobby are made so many at a time, and then others have their turn: about a millisecond."""
 
 log = structlog.get_logger()
 
@@ -33,11 +46,14 @@ class Registry:
         self.kit = kit
         self._master = master
         self._tables: dict[str, TableActor] = {}
+        self._lobby = Lobby()
+        self._folds = Folds(kit, self._load_beside)
         self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._broken: set[str] = set()
+        self._next_shard = 0
 
     def all(self) -> list[TableActor]:
-        """Return every loaded table."""
+        """Return every live table, and those that closed, or were asked for, a moment ago."""
         return list(self._tables.values())
 
     async def load_all(self) -> None:
@@ -45,10 +61,23 @@ class Registry:
         for shard in range(keys.SHARDS):
             rows = await patiently(partial(self._rows, shard), self.kit.log, what="read the lobby")
             for table_id, row in rows.items():
-                if row.life != pb.TABLE_LIFE_CLOSED:
-                    await self._load_if_sound(table_id)
-                    self._check_not_behind(table_id, row.version)
+                await self._take_in(table_id, row, self._load)
         log.info("tables_loaded", tables=len(self._tables))
+
+    async def look_again(self) -> None:
+        """Take in what the next shard's rows say of tables that are not known: another process may have opened them
+        while it was being replaced. Raises LogUnavailable.
+        """
+        shard, self._next_shard = self._next_shard, (self._next_shard + 1) % keys.SHARDS
+        for table_id, row in (await self._rows(shard)).items():
+            if not self._lobby.knows(table_id):
+                self.kit.spawn(self._take_in(table_id, row, self._made_beside), f"load {table_id}", may_end=True)
+
+    async def _take_in(self, table_id: str, row: pb.TableSummary, load: Load) -> None:
+        self._lobby.put(row)
+        if row.life != pb.TABLE_LIFE_CLOSED:
+            await self._load_if_sound(table_id, load)
+            self._check_not_behind(table_id, row.version)
 
     async def _rows(self, shard: int) -> dict[str, pb.TableSummary]:
         """Return what the lobby says of a shard's tables. What cannot be read there hides no table of another shard,
@@ -65,18 +94,19 @@ class Registry:
         for table_id, row in rows.items():
             try:
                 read[table_id] = pb.TableSummary.FromString(row)
+                read[table_id].table = table_id
             except DecodeError:
                 log.critical("lobby_unreadable", shard=shard, table=table_id)
                 read[table_id] = pb.TableSummary(table=table_id)
         return read
 
-    async def _load_if_sound(self, table_id: str) -> None:
+    async def _load_if_sound(self, table_id: str, load: Load | None = None) -> None:
         """Load a table of the lobby; one whose log is broken, or gone, must not keep the others from being served."""
         backoff = Backoff()
         while True:
             try:
                 async with self._being_opened(table_id):
-                    if table_id not in self._tables and await self._load(table_id) is None:
+                    if table_id not in self._tables and await (load or self._load)(table_id) is None:
                         self._note_broken(table_id, "the lobby has a row for it, but its log is empty")
             except Refused as refused:
                 if refused.reason == "LOG_UNAVAILABLE":
@@ -92,21 +122,45 @@ class Registry:
             actor.halt(behind())
 
     async def _load(self, table_id: str) -> TableActor | None:
-        """Load a table from its log, None when it has none. Raises Refused when the log cannot be used."""
+        """Load a table from its log, as fast as can be; None when it has none. Raises Refused when the log cannot be
+        used.
+        """
+        return await self._made(table_id, None)
+
+    async def _made_beside(self, table_id: str) -> TableActor | None:
+        """Load a table as ``_load`` does, but in its share of the time: others play meanwhile."""
+        return await self._made(table_id, self.kit.heavy)
+
+    async def _made(self, table_id: str, share: Share | None) -> TableActor | None:
         actor = TableActor(self.kit, table_id, self._master, self._may_start)
         try:
-            await actor.load()
+            await actor.load(share)
         except (LogUnavailable, NotInitialised):
-            raise Refused("LOG_UNAVAILABLE", "the log cannot be read: try again") from None
+            raise _unreadable() from None
         except (EventLogError, WireError) as error:
             self._note_broken(table_id, str(error))
             raise broken() from None
         if actor.head.version == 0:
             return None
         self._broken.discard(table_id)
-        self._tables[table_id] = actor
+        self._add(actor)
         actor.start()
         return actor
+
+    def _add(self, actor: TableActor) -> None:
+        self._tables[actor.table_id] = actor
+        if actor.table.life is Life.CLOSED:
+            self._lobby.put(views.summary(actor.table))
+        else:
+            self._lobby.put_live(actor.table_id, actor.table.rules.currency)
+
+    async def _load_beside(self, table_id: str) -> TableActor | None:
+        """Load a table for callers, unless somebody else just did. Raises Refused."""
+        async with self._being_opened(table_id):
+            return self._at_hand(table_id) or await self._made_beside(table_id)
+
+    def _at_hand(self, table_id: str) -> TableActor | None:
+        return self._tables.get(table_id) or self._folds.at_hand(table_id)
 
     def _note_broken(self, table_id: str, problem: str) -> None:
         """Tell operators, once; callers are told at every call."""
@@ -117,20 +171,71 @@ class Registry:
     def _may_start(self) -> bool:
         return self.kit.trouble is None
 
-    async def get(self, table_id: str) -> TableActor:
-        """Return a table, from the log if need be; raises Refused(UNKNOWN_TABLE)."""
-        found = self._tables.get(table_id)
+    async def get(self, table_id: str, account: str = "") -> TableActor:
+        """Return a table for a command, from its log if need be: at once for a message of another service, which its
+        feed waits for; in its turn for an ``account``. Raises Refused: UNKNOWN_TABLE, RATE_LIMITED.
+        """
+        found = self._at_hand(table_id)
         if found is not None:
             return found
+        await self._look_up(table_id)
+        try:
+            if account:
+                loaded = self._at_hand(table_id) or await self._folds.fold(table_id, account)
+            else:
+                async with self._being_opened(table_id):
+                    loaded = self._at_hand(table_id) or await self._load(table_id)
+        except Refused as refused:
+            if refused.reason == RATE_LIMITED and table_id in self._broken:
+                raise broken() from None
+            raise
+        if loaded is None:
+            raise broken() if table_id in self._broken else unknown(table_id)
+        return loaded
+
+    async def _look_up(self, table_id: str) -> None:
+        """Make sure that there is such a table, or was. Raises Refused(UNKNOWN_TABLE)."""
         try:
             keys.check_table_id(table_id)
         except ValueError:
             raise unknown(table_id) from None
+        if self._lobby.knows(table_id):
+            return
         async with self._being_opened(table_id):
-            loaded = self._tables.get(table_id) or await self._load(table_id)
-        if loaded is None:
-            raise broken() if table_id in self._broken else unknown(table_id)
-        return loaded
+            if not await self._exists(table_id):
+                raise unknown(table_id)
+
+    async def _exists(self, table_id: str) -> bool:
+        """Whether anything is known of a table. Raises Refused(LOG_UNAVAILABLE)."""
+        if self._lobby.knows(table_id):
+            return True
+        try:
+            return (await self.kit.log.head(keys.table_log(keys.shard_of(table_id), table_id))).version > 0
+        except (LogUnavailable, NotInitialised):
+            raise _unreadable() from None
+        except EventLogError:
+            return True  # and the fold says what is wrong with it
+
+    def is_over(self, table_id: str) -> bool:
+        """Whether a table is closed and not at hand: only questions about money are worth a fold."""
+        return self._lobby.is_closed(table_id) and self._at_hand(table_id) is None
+
+    async def closed(self, table_id: str) -> Outgoing | None:
+        """Return a closed table as it is shown to everybody; None where it is live, or closed a moment ago, or none.
+        Raises Refused(LOG_BROKEN).
+        """
+        row = None if table_id in self._tables or not self._lobby.is_closed(table_id) else self._lobby.row(table_id)
+        if row is None:
+            return None
+        try:
+            shown = await closed_table(self.kit.log, row)
+        except (LogUnavailable, NotInitialised):
+            raise _unreadable() from None
+        except (EventLogError, WireError) as error:
+            self._note_broken(table_id, str(error))
+            raise broken() from None
+        self._broken.discard(table_id)
+        return Outgoing(shown.shared)
 
     def _being_opened(self, table_id: str) -> asyncio.Lock:
         """One at a time for each table; a long log that is folded keeps nobody from another table."""
@@ -148,7 +253,9 @@ class Registry:
         except ValueError as error:
             raise Refused("INVALID_FIELD", str(error), field="table") from None
         async with self._being_opened(table_id):
-            found = self._tables.get(table_id) or await self._load(table_id)
+            found = self._at_hand(table_id)
+            if found is None and await self._exists(table_id):
+                found = await self._made_beside(table_id)
             if found is not None:
                 yield found
                 return
@@ -160,22 +267,35 @@ class Registry:
                 yield actor
             finally:
                 if actor.table.config is not None:
-                    self._tables[table_id] = actor
+                    self._add(actor)
                 else:
                     await actor.stop()
 
-    async def lobby(self) -> list[pb.TableSummary]:
-        """Return every table's line: live ones from memory, the others from the lobby rows. Whoever lists tables to
-        choose one must see which of them cannot be played at: their rows were written when they could.
+    async def lobby(
+        self, after: str = "", currency: str = EVERY, *, include_closed: bool = True, limit: int | None = None
+    ) -> list[pb.TableSummary]:
+        """Return every table's line behind an id, at most so many, from memory. Whoever lists tables to choose one must
+        see which of them cannot be played at: their rows were written when they could.
         """
-        lines: dict[str, pb.TableSummary] = {}
-        for shard in range(keys.SHARDS):
-            lines.update(await self._rows(shard))
-        for table_id in self._broken & lines.keys():
-            lines[table_id].paused = broken().reason
-        for actor in self._tables.values():
-            lines[actor.table_id] = actor.summary()
-        return [lines[table_id] for table_id in sorted(lines)]
+        lines: list[pb.TableSummary] = []
+        while limit is None or len(lines) < limit:
+            names = list(islice(self._lobby.after(after, currency, include_closed=include_closed), LINES_AT_ONCE))
+            if not names:
+                break
+            some = [line for name in names if (line := self._line(name)) is not None]
+            lines += [line for line in some if include_closed or line.life != pb.TABLE_LIFE_CLOSED]
+            after = names[-1]
+            await asyncio.sleep(0)
+        return lines[:limit]
+
+    def _line(self, table_id: str) -> pb.TableSummary | None:
+        actor = self._tables.get(table_id)
+        if actor is not None:
+            return actor.summary()
+        row = self._lobby.row(table_id)
+        if row is not None and table_id in self._broken:
+            row.paused = broken().reason
+        return row
 
     def pause(self, table_id: str, reason: str) -> None:
         """Have a table start no more hands, and show why; where it is paused already that reason stays."""
@@ -191,32 +311,41 @@ class Registry:
             if actor.table.parked and actor.table_id not in held:
                 actor.post(ResumeTable("", actor.table.parked))
 
+    def _everyone(self) -> list[TableActor]:
+        return [*self._tables.values(), *self._folds.kept()]
+
     def log_behind(self, stream: str) -> None:
         """Halt the table whose log lost what it had acknowledged."""
-        for actor in self._tables.values():
+        for actor in self._everyone():
             if actor.stream == stream:
                 actor.halt(behind())
 
     def trouble_changed(self) -> None:
         """How it stands with the log has changed."""
-        for actor in self._tables.values():
+        for actor in self._everyone():
             actor.trouble_changed()
 
     def clock_set(self, by_ms: int) -> None:
         """The clock was set: every table's clocks start afresh before it decides anything else."""
-        for actor in self._tables.values():
+        for actor in self._everyone():
             actor.clock_set(by_ms)
 
     async def stop(self) -> None:
         """Stop every table."""
-        await asyncio.gather(*(actor.stop() for actor in self._tables.values()))
+        await asyncio.gather(*(actor.stop() for actor in self._everyone()))
 
     def forget_closed(self) -> None:
-        """Drop closed tables that nobody watches."""
+        """Of closed tables that nobody watches keep the row; the table itself for a while, for who asks again."""
         for table_id, actor in list(self._tables.items()):
             if actor.table.life is Life.CLOSED and not len(actor.hub):
+                self._lobby.put(views.summary(actor.table))
                 del self._tables[table_id]
-                self.kit.spawn(actor.stop(), f"stop {table_id}", may_end=True)
+                self._folds.keep(actor)
+        self._folds.drop_old()
+
+
+def _unreadable() -> Refused:
+    return Refused("LOG_UNAVAILABLE", "the log cannot be read: try again")
 
 
 def unknown(table_id: str) -> Refused:

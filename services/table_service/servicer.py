@@ -38,27 +38,26 @@ class TableServicer(rpc.TableServiceServicer):
         size = page_size(request.page_size, USUAL_PAGE)
         question = ("tables", request.currency, request.include_closed)
         after = read_token(question, request.page_token, str) or ""
-        lines = [
-            line
-            for line in await self._registry.lobby()
-            if line.table > after
-            and (not request.currency or line.currency == request.currency)
-            and (request.include_closed or line.life != pb.TABLE_LIFE_CLOSED)
-        ]
+        include_closed, limit = request.include_closed, size + 1
+        lines = await self._registry.lobby(after, request.currency, include_closed=include_closed, limit=limit)
         more = make_token(question, lines[size - 1].table) if len(lines) > size else ""
         return pb.ListTablesResponse(tables=lines[:size], next_page_token=more)
 
     async def GetTable(self, request: pb.GetTableRequest, context: Context) -> pb.GetTableResponse:
-        actor = await self._registry.get(request.table)
-        full = actor.full_view(caller().account).update_bytes(self._registry.kit.clock())
+        account = caller().account
+        shown = await self._registry.closed(request.table)
+        if shown is None:
+            shown = (await self._registry.get(request.table, account)).full_view(account)
+        full = shown.update_bytes(self._registry.kit.clock())
         return pb.GetTableResponse(update=pb.TableUpdate.FromString(full))
 
     # --------------------------------------------------------------- players
 
     async def TakeSeat(self, request: pb.TakeSeatRequest, context: Context) -> pb.TakeSeatResponse:
         require("player")
-        actor = await self._registry.get(request.table)
-        return await handlers.take_seat(actor, caller().account, request)
+        account = caller().account
+        actor = await self._registry.get(request.table, account)
+        return await handlers.take_seat(actor, account, request)
 
     async def AddChips(self, request: pb.AddChipsRequest, context: Context) -> pb.AddChipsResponse:
         outcome = await self._play("add_chips", request)
@@ -93,8 +92,11 @@ class TableServicer(rpc.TableServiceServicer):
 
     async def _play(self, name: str, request: Any) -> Outcome:
         require("player")
-        actor = await self._registry.get(request.table)
-        return await handlers.perform(actor, caller().account, name, request)
+        account = caller().account
+        if name not in handlers.ABOUT_MONEY and self._registry.is_over(request.table):
+            raise Refused("NOT_SEATED", "the table is closed, and nobody sits there")
+        actor = await self._registry.get(request.table, account)
+        return await handlers.perform(actor, account, name, request)
 
     # --------------------------------------------------------------- streams
 
@@ -142,5 +144,5 @@ class TableServicer(rpc.TableServiceServicer):
 
     async def _operate(self, request: Any, command: Command) -> int:
         require("operator")
-        actor = await self._registry.get(request.table)
+        actor = await self._registry.get(request.table, caller().account)
         return (await handlers.submit(actor, caller().account, request, command)).version

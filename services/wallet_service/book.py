@@ -85,6 +85,7 @@ class Book:
         """As decided so far, the last of it perhaps not durable yet: for deciding, and for where to look next."""
         self.entries = Entries()
         """Of the same commits as the state."""
+        self.heavy = kit.heavy
         self.head = Head(0, bytes(32))
         self._kit = kit
         self._queue: asyncio.Queue[Mail] = asyncio.Queue()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from bisect import bisect_right
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -17,21 +17,24 @@ from stud_core.amounts import MAX_AMOUNT
 from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
 from stud_core.ledger.interest import own_interest
-from stud_core.ledger.names import escrow, guarded, player
-from stud_core.ledger.postings import postings_of, trial_balance
+from stud_core.ledger.names import escrow, player
+from stud_core.ledger.postings import postings_of
 from stud_core.ledger.state import Ledger, SittingLife
 from stud_eventlog import keys
 from stud_eventlog.errors import ChainBroken, EventLogError
 from stud_eventlog.log import EventLog
+from stud_eventlog.types import StoredCommit
 from stud_service.checks import require_account, require_request_id, require_text
 from stud_service.feeds import Poison
 from stud_service.identity import caller, require
+from stud_service.limits import Places
 from stud_service.pages import MAX_PAGE, make_token, page_size, read_token, wrong_token
 from stud_service.refusals import Refused
 from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit
 from wallet_service.book import Book, Done
 from wallet_service.entries import runs, touched
+from wallet_service.sums import Sums
 from wallet_service.verdicts import Verdicts
 
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -39,8 +42,11 @@ MAX_REFERENCE = 128
 MAX_REASON = 500
 MAX_LINES = 100
 USUAL_PAGE = 100
-LISTS_AT_ONCE = 2
-"""Lists of transfers that are read at a time, and ledgers that are summed up, whoever asks."""
+LISTS_AT_ONCE, MAX_LISTS = 2, 100
+"""Lists of transfers that are read at a time, for one caller and for all."""
+
+READ_S = 0.0002
+"""What reading a commit costs of the loop's time, whatever is then done with it."""
 
 TAKE_TURNS = 64
 """A question about a whole ledger lets others have their turn after so many entries: about 2 ms."""
@@ -66,8 +72,8 @@ class WalletServicer(rpc.WalletServiceServicer):
         self._books = books
         self._desk = desk
         self._verdicts = desk.verdicts
-        self._listing = asyncio.Semaphore(LISTS_AT_ONCE)
-        self._summing = asyncio.Semaphore(LISTS_AT_ONCE)
+        self._listing: Places[str] = Places(LISTS_AT_ONCE, MAX_LISTS, "lists of transfers")
+        self._sums: dict[str, Sums] = {}
 
     def _book(self, currency: str) -> Book:
         book = self._books.get(currency)
@@ -161,13 +167,13 @@ class WalletServicer(rpc.WalletServiceServicer):
         versions, more = found
         shown_to = caller().account if caller().account == account else ""
         answer = pb.ListTransfersResponse(next_page_token=make_token(question, versions[-1]) if more else "")
-        async with self._listing:  # a long list is many reads: whoever asks for many waits, and nobody else
+        with self._listing.hold(caller().account):
             for first, number in runs(versions):
                 for stored in await self._log.read(book.stream, after=first - 1, limit=number):
-                    commit = decode_commit(stored.body)
-                    for event in commit.events:
-                        if account in touched(event):
-                            _put_transfer(answer, event, stored.version, commit.meta.at_ms, shown_to)
+                    with book.heavy.work():
+                        _put_transfers(answer, stored, account, shown_to)
+                    book.heavy.worked(READ_S)
+                    await book.heavy.rest()
         return answer
 
     async def GetTrialBalance(self, request: pb.GetTrialBalanceRequest, context: Context) -> pb.GetTrialBalanceResponse:
@@ -176,32 +182,26 @@ class WalletServicer(rpc.WalletServiceServicer):
         question = ("balances", request.currency)
         book = self._book(request.currency)
         until, after = read_token(question, request.page_token, tuple[int, str]) or (0, "")
-        async with self._summing:  # each page is a whole ledger: whoever asks for many waits, and nobody else
-            version, balances = await self._balances(book, until)
+        sums = self._sums_of(book)
+        summed = await (sums.at(until) if until else sums.now())
+        version = summed.head.version
         if version < until:
             raise wrong_token()  # it is of a ledger that went on from here otherwise
-        lines = [(name, amount) for name, amount in sorted(balances.items()) if amount and name > after]
-        more = make_token(question, (version, lines[size - 1][0])) if len(lines) > size else ""
+        first = bisect_right(summed.names, after)
+        names = summed.names[first : first + size]
+        more = make_token(question, (version, names[-1])) if len(summed.names) > first + size else ""
         return pb.GetTrialBalanceResponse(
-            balances=[pb.Balance(account=name, balance=amount) for name, amount in lines[:size]],
-            sum=sum(balances.values()),
-            liabilities=sum(amount for name, amount in balances.items() if guarded(name)),
+            balances=[pb.Balance(account=name, balance=summed.balances[name]) for name in names],
+            sum=summed.total,
+            liabilities=summed.liabilities,
             version=version,
             next_page_token=more,
         )
 
-    async def _balances(self, book: Book, until: int) -> tuple[int, dict[str, int]]:
-        """Return the version and every account's balance by the entries up to a version; 0 = by all there are."""
-        balances: dict[str, int] = {}
-        version = 0
-        async for stored in self._log.read_all(book.stream):
-            version = stored.version
-            trial_balance(decode_commit(stored.body).events, balances)
-            if version == until:
-                break
-            if version % TAKE_TURNS == 0:
-                await asyncio.sleep(0)  # the whole ledger at once would hold up everybody's money
-        return version, balances
+    def _sums_of(self, book: Book) -> Sums:
+        if book.currency not in self._sums:
+            self._sums[book.currency] = Sums(self._log, book.stream, book.heavy, TAKE_TURNS)
+        return self._sums[book.currency]
 
     # ----------------------------------------------------------- operators
 
@@ -299,6 +299,13 @@ def _refuse_interest(state: Ledger, command: cmd.Command) -> None:
 
 def _unknown(account: str) -> Refused:
     return Refused("UNKNOWN_ACCOUNT", f"there is no account {account[:64]!r}: open it first")
+
+
+def _put_transfers(answer: pb.ListTransfersResponse, stored: StoredCommit, account: str, shown_to: str) -> None:
+    commit = decode_commit(stored.body)
+    for event in commit.events:
+        if account in touched(event):
+            _put_transfer(answer, event, stored.version, commit.meta.at_ms, shown_to)
 
 
 def _put_transfer(answer: pb.ListTransfersResponse, event: Any, version: int, at_ms: int, shown_to: str) -> None:

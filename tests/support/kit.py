@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from stud.table.v1 import table_service_pb2_grpc as rpc
 from stud_service.interceptors import Interceptor
+from stud_service.limits import Limits
 from stud_service.lines import Lines
 from stud_service.logging import configure
 from stud_service.refusals import Refused
@@ -95,6 +96,7 @@ async def serving(
     call_timeout_s: float = 5.0,
     clock_s: Callable[[], float] = time.time,
     options: Sequence[tuple[str, int]] = SERVER_OPTIONS,
+    limits: Limits | None = None,
     add: Callable[[Any, grpc.aio.Server], None] = rpc.add_TableServiceServicer_to_server,
 ) -> AsyncIterator[House]:
     house: House | None = None
@@ -102,7 +104,7 @@ async def serving(
     def gate() -> Refused | None:
         return house.closed if house else None
 
-    interceptor = Interceptor(Verifier(KEY.public_key(), clock_s=clock_s), gate, call_timeout_s)
+    interceptor = Interceptor(Verifier(KEY.public_key(), clock_s=clock_s), gate, call_timeout_s, limits)
     server = grpc.aio.server(interceptors=[interceptor], options=options)
     add(servicer, server)
     port = server.add_insecure_port(address)

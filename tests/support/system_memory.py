@@ -24,6 +24,7 @@ from stud_service.clock import Clock
 from stud_service.identity import Caller, set_caller
 from stud_service.keyring import ensure_dev_keys
 from stud_service.kit import Kit
+from stud_service.limits import Limits
 from stud_service.log_watch import LogWatch
 from stud_service.settings import ServiceSettings
 from table_service.actor import TableActor
@@ -107,11 +108,14 @@ class QuickStore(MemoryStore):
 class MemorySystem:
     """Starts, stops and crashes services. `async with MemorySystem(folder) as system:` starts all of them."""
 
-    def __init__(self, folder: Path, *names: str, currencies: tuple[str, ...] = ("EUR", "XTS")) -> None:
+    def __init__(
+        self, folder: Path, *names: str, currencies: tuple[str, ...] = ("EUR", "XTS"), **settings: Any
+    ) -> None:
         self.store = QuickStore()
         self.store.data.initialised = True
         self.keys_dir = folder / "keys"
         self.currencies = currencies
+        self.settings = settings
         self.names = names or tuple(APPS)
         self.apps: dict[str, Any] = {}
         self.kits: dict[str, Kit] = {}
@@ -134,9 +138,13 @@ class MemorySystem:
 
     def kit(self, name: str) -> Kit:
         settings = ServiceSettings(
-            keys_dir=self.keys_dir, currencies=self.currencies, allow_stacked_decks=True, build="test"
+            keys_dir=self.keys_dir,
+            currencies=self.currencies,
+            allow_stacked_decks=True,
+            build="test",
+            **self.settings,
         )
-        return Kit(name, settings, MemoryEventLog(self.store), clock=self.clock())
+        return Kit(name, settings, MemoryEventLog(self.store), clock=self.clock(), limits=Limits(settings))
 
     async def start(self, name: str) -> Any:
         kit = self.kits[name] = self.kit(name)

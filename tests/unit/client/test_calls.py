@@ -29,6 +29,7 @@ class Tables(rpc.TableServiceServicer):
     def __init__(self) -> None:
         self.fails = 0
         self.reason = "LOG_UNAVAILABLE"
+        self.more: dict[str, str] = {}
         self.ids: list[str] = []
         self.reads = 0
 
@@ -48,7 +49,7 @@ class Tables(rpc.TableServiceServicer):
     def _maybe_fail(self) -> None:
         if self.fails:
             self.fails -= 1
-            raise Refused(self.reason, "not now", hint="later")
+            raise Refused(self.reason, "not now", hint="later", **self.more)
 
 
 class Dealer(dealer_rpc.DealerServiceServicer):
@@ -137,6 +138,23 @@ async def test_three_attempts_are_enough(client, tables):
     assert (error.reason, error.code, len(tables.ids)) == ("LOG_UNAVAILABLE", grpc.StatusCode.UNAVAILABLE, 3)
     assert error.metadata == {"hint": "later"}
     assert error.passing
+
+
+async def test_who_asked_too_often_asks_again_when_he_was_told_to(client, tables):
+    tables.fails, tables.reason, tables.more = 4, "RATE_LIMITED", {"retry_after_ms": "250"}
+    began = asyncio.get_running_loop().time()
+    assert (await client.tables.SitOut(pb.SitOutRequest(table="t"))).version == 5
+    assert asyncio.get_running_loop().time() - began >= 4 * 0.25
+    assert len(set(tables.ids)) == 1
+
+
+@pytest.mark.parametrize(("after_ms", "times"), [("60000", 1), ("1", calling.LIMITED_ATTEMPTS), ("soon", 3)])
+async def test_who_asked_too_often_gives_up_in_the_end(client, tables, after_ms, times):
+    """At once, where he would have to wait for longer than the call may take."""
+    tables.fails, tables.reason, tables.more = 99, "RATE_LIMITED", {"retry_after_ms": after_ms}
+    error = await refused(client.tables.SitOut(pb.SitOutRequest(table="t")))
+    assert (error.reason, error.passing, len(tables.ids)) == ("RATE_LIMITED", True, times)
+    assert error.code is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
 async def test_reads_are_tried_again_too(client, tables):

@@ -30,6 +30,7 @@ class Table(rpc.TableServiceServicer):
         self.commands: list[tuple[str, str]] = []
         self.accepted: dict[str, int] = {}
         self.refuse: dict[str, list[str]] = {}
+        self.metadata = {"legal": "fold; call 50"}
         self.swallow: set[str] = set()
         self.breaks = 0
         self.cut_with: Refused | None = None
@@ -108,7 +109,7 @@ class Table(rpc.TableServiceServicer):
                     request_id=request_id,
                     reason=reasons.pop(0),
                     text="no",
-                    metadata={"legal": "fold; call 50"},
+                    metadata=self.metadata,
                     legal=[seat_pb2.Option(verb=seat_pb2.VERB_FOLD)],
                 )
             else:
@@ -370,6 +371,26 @@ async def test_a_service_that_cannot_answer_now_is_asked_again_with_the_same_id(
             await session.sit_in()
     assert caught.value.passing
     assert len(table.commands) == 6
+
+
+async def test_a_command_too_many_is_sent_again_when_it_will_be_taken(client, table):
+    table.refuse["sit_out"], table.metadata = ["RATE_LIMITED"] * 4, {"retry_after_ms": "200"}
+    async with client.play("t") as session:
+        began = asyncio.get_running_loop().time()
+        await session.sit_out()
+    assert asyncio.get_running_loop().time() - began >= 4 * 0.2
+    assert (len(table.commands), len(set(table.commands))) == (5, 1)
+
+
+async def test_a_stream_too_many_is_opened_when_there_is_a_place(client, table):
+    async with client.watch("t") as updates:
+        await versions(updates, 1)
+        await table.break_streams(Refused("RATE_LIMITED", "no place", retry_after_ms="300"))
+        began = asyncio.get_running_loop().time()
+        await table.move()
+        await versions(updates, 1)
+        assert asyncio.get_running_loop().time() - began >= 0.3
+    assert len(table.subscribed) == 2
 
 
 async def test_what_was_unanswered_when_the_stream_broke_is_sent_again_with_its_id(client, table):

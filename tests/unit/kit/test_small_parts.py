@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import contextvars
 import functools
+import resource
 
 import pytest
 import structlog
@@ -14,6 +15,7 @@ from stud_service.checks import require_request_id, require_text
 from stud_service.identity import Caller, caller, require, set_caller
 from stud_service.kit import Kit, for_ever
 from stud_service.refusals import Refused
+from stud_service.server_options import connections_that_fit
 from stud_service.settings import ServiceSettings
 from tests.support.kit import logged
 
@@ -217,3 +219,26 @@ async def test_a_task_that_swallows_its_cancellation_is_cancelled_again(kit: Kit
     assert [line["tasks"] for line in lines] == [["hopeless"]]
     hopeless.cancel()
     await asyncio.gather(hopeless, return_exceptions=True)
+
+
+# Connections
+
+
+@pytest.mark.parametrize(
+    ("files", "wanted", "fit", "raised"),
+    [
+        ((1024, 1024), 10_000, 768, None),
+        ((1024, 20_000), 10_000, 10_000, (10_256, 20_000)),
+        ((1024, 4_000), 10_000, 3_744, (4_000, 4_000)),
+        ((20_000, 20_000), 10_000, 10_000, None),
+        ((100, 100), 10, 1, None),
+        ((1024, resource.RLIM_INFINITY), 10_000, 10_000, (10_256, resource.RLIM_INFINITY)),
+        ((resource.RLIM_INFINITY, resource.RLIM_INFINITY), 10_000, 10_000, None),
+    ],
+)
+def test_connections_leave_files_for_ourselves(monkeypatch, files, wanted, fit, raised):
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: files)
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: asked.append(limits))
+    assert connections_that_fit(wanted) == fit
+    assert asked == ([] if raised is None else [raised])

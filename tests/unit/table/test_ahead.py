@@ -246,7 +246,7 @@ async def test_without_a_connection_only_fold_is_kept(tmp_path):
 
 @simulated
 async def test_strangers_take_nothing_back_and_nobody_fills_the_memory(tmp_path):
-    async with MemorySystem(tmp_path) as system:
+    async with MemorySystem(tmp_path, commands_burst=1000) as system:
         ahead = await Ahead.begin(system)
         refused = await refusal(ahead.game.send("stranger", pb.ClearPreActionRequest()))
         assert refused.reason == "NOT_SEATED"

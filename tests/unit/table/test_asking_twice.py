@@ -349,7 +349,7 @@ async def test_another_account_than_the_wallets_is_declined_without_a_balance(tm
 @simulated
 async def test_who_comes_and_goes_leaves_little_behind(tmp_path: Path):
     """A call about money costs what its name and answer cost; reservations are kept while somebody may wait."""
-    async with MemorySystem(tmp_path) as system:
+    async with MemorySystem(tmp_path, commands_burst=1000) as system:
         game = Game(system)
         await game.open()
         await game.deposit("ada", 9_999)

@@ -59,7 +59,9 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     operators are needed. DATA_LOSS.
     """
     REASON_RATE_LIMITED: _Reason.ValueType  # 16
-    """Too many calls of this kind; metadata "retry_after_ms" says when the next one is taken. RESOURCE_EXHAUSTED."""
+    """Too many calls, streams or commands of this kind; metadata "retry_after_ms" says when the next one is taken, "limit"
+    how many there may be, in a second or at a time. The same request may be sent again then. RESOURCE_EXHAUSTED.
+    """
     REASON_OWN_INTEREST: _Reason.ValueType  # 17
     """The caller has an interest in what is decided (a seat, a hand, the account), so that somebody else must decide it.
     PERMISSION_DENIED.
@@ -229,7 +231,9 @@ REASON_LOG_BROKEN: Reason.ValueType  # 15
 operators are needed. DATA_LOSS.
 """
 REASON_RATE_LIMITED: Reason.ValueType  # 16
-"""Too many calls of this kind; metadata "retry_after_ms" says when the next one is taken. RESOURCE_EXHAUSTED."""
+"""Too many calls, streams or commands of this kind; metadata "retry_after_ms" says when the next one is taken, "limit"
+how many there may be, in a second or at a time. The same request may be sent again then. RESOURCE_EXHAUSTED.
+"""
 REASON_OWN_INTEREST: Reason.ValueType  # 17
 """The caller has an interest in what is decided (a seat, a hand, the account), so that somebody else must decide it.
 PERMISSION_DENIED.

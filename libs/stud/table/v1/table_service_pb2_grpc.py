@@ -158,7 +158,8 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetTable(self, request, context):
-        """Returns a table as the caller may see it now. Any role. UNKNOWN_TABLE.
+        """Returns a table as the caller may see it now. Any role. UNKNOWN_TABLE. Of a table that has closed the view has neither
+        "button" nor "commitment" nor "last_hand", here and on streams, once a moment has passed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -254,8 +255,8 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Play(self, request_iterator, context):
-        """Plays: the client sends Subscribe first, then commands; the server sends updates and one result for
-        each command. The normal way to play. Players. RESUME_FROM_VERSION when the client is too slow.
+        """Plays: the client sends Subscribe first, within 10 seconds, then commands; the server sends updates and one result
+        for each command. The normal way to play. Players. RESUME_FROM_VERSION when the client is too slow.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

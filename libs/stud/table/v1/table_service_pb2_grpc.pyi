@@ -30,7 +30,9 @@ class TableServiceStub:
     ListTables: _aio.UnaryUnaryMultiCallable[_table_service_pb2.ListTablesRequest, _table_service_pb2.ListTablesResponse]
     """Lists tables, a page at a time. Any role."""
     GetTable: _aio.UnaryUnaryMultiCallable[_table_service_pb2.GetTableRequest, _table_service_pb2.GetTableResponse]
-    """Returns a table as the caller may see it now. Any role. UNKNOWN_TABLE."""
+    """Returns a table as the caller may see it now. Any role. UNKNOWN_TABLE. Of a table that has closed the view has neither
+    "button" nor "commitment" nor "last_hand", here and on streams, once a moment has passed.
+    """
     TakeSeat: _aio.UnaryUnaryMultiCallable[_table_service_pb2.TakeSeatRequest, _table_service_pb2.TakeSeatResponse]
     """Reserves a seat and asks the wallet for the chips; answers when seated or declined, after 5 seconds
     with PENDING. The same call again is answered for its first sitting, with LEFT when that is over (also when it ended
@@ -71,8 +73,8 @@ class TableServiceStub:
     ChooseShow: _aio.UnaryUnaryMultiCallable[_table_service_pb2.ChooseShowRequest, _table_service_pb2.ChooseShowResponse]
     """Answers a show prompt. Players. NOT_SEATED, NO_PROMPT, STALE_PROMPT, DEADLINE_PASSED."""
     Play: _aio.StreamStreamMultiCallable[_table_service_pb2.PlayRequest, _table_service_pb2.PlayResponse]
-    """Plays: the client sends Subscribe first, then commands; the server sends updates and one result for
-    each command. The normal way to play. Players. RESUME_FROM_VERSION when the client is too slow.
+    """Plays: the client sends Subscribe first, within 10 seconds, then commands; the server sends updates and one result
+    for each command. The normal way to play. Players. RESUME_FROM_VERSION when the client is too slow.
     """
     Watch: _aio.UnaryStreamMultiCallable[_table_service_pb2.WatchRequest, _table_service_pb2.WatchResponse]
     """Watches a table as a spectator, or as a player with his own cards. Any role. Like Play it ends well after the last
@@ -120,7 +122,9 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.GetTableRequest,
         context: _aio.ServicerContext[_table_service_pb2.GetTableRequest, _abc.Awaitable[_table_service_pb2.GetTableResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.GetTableResponse]:
-        """Returns a table as the caller may see it now. Any role. UNKNOWN_TABLE."""
+        """Returns a table as the caller may see it now. Any role. UNKNOWN_TABLE. Of a table that has closed the view has neither
+        "button" nor "commitment" nor "last_hand", here and on streams, once a moment has passed.
+        """
 
     @_abc_1.abstractmethod
     def TakeSeat(
@@ -233,8 +237,8 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _abc.AsyncIterator[_table_service_pb2.PlayRequest],
         context: _aio.ServicerContext[_abc.AsyncIterator[_table_service_pb2.PlayRequest], _abc.AsyncIterator[_table_service_pb2.PlayResponse]],
     ) -> _abc.AsyncIterator[_table_service_pb2.PlayResponse]:
-        """Plays: the client sends Subscribe first, then commands; the server sends updates and one result for
-        each command. The normal way to play. Players. RESUME_FROM_VERSION when the client is too slow.
+        """Plays: the client sends Subscribe first, within 10 seconds, then commands; the server sends updates and one result
+        for each command. The normal way to play. Players. RESUME_FROM_VERSION when the client is too slow.
         """
 
     @_abc_1.abstractmethod

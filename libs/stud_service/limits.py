@@ -1,0 +1,204 @@
+"""How much one caller may ask for: so often, so much at once, and of the loop's time no more than a part.
+
+Whoever asks for more is told RATE_LIMITED, what the limit is, and in `retry_after_ms` when the next one is taken. All
+of it is memory of this process and of the last seconds: what is as full as it can be is forgotten.
+
+A refusal costs nearly what an answer costs. So those who go on asking are not refused at once but one after the other,
+`REFUSALS_PER_S` for each of them: a client that waits for its answers cannot ask faster than that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import Counter
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Generic, TypeVar
+
+from stud_service.refusals import Refused
+from stud_service.settings import ServiceSettings
+
+RATE_LIMITED = "RATE_LIMITED"
+REFUSALS_PER_S = 20
+LONGEST_HOLD_S = 2.0
+"""A refusal waits no longer than this for its turn: it should reach its caller before his deadline does."""
+
+ANONYMOUS_PER_S, ANONYMOUS_BURST = 10, 20
+"""Health checks of one connection: faster ones are answered later, none is refused for it."""
+
+WRONG_PER_S, WRONG_BURST = 5, 20
+"""Wrong tokens from one host: after these each refusal waits. Its signature costs as much as two calls."""
+
+STAFF = frozenset({"operator", "cashier", "auditor", "service"})
+STAFF_FACTOR = 50
+"""Who has one of these roles may have fifty times as much: a back end acts under one name for many people."""
+
+SWEEP_ABOVE = 1024
+ROUNDING_S = 1e-6
+SLICE_S = 0.003
+"""Heavy work lets others have their turn after so much of it."""
+
+CREDIT_S = 0.05
+"""Heavy work that may be done at once after a quiet time."""
+
+Key = TypeVar("Key")
+
+
+def now_s() -> float:
+    """Seconds of the loop's clock, which no one can set."""
+    return asyncio.get_running_loop().time()
+
+
+class Rate(Generic[Key]):
+    """A bucket of `burst` calls for each key, filled again by `per_s`. A number for each: when it will be full."""
+
+    def __init__(self, per_s: float, burst: int) -> None:
+        self._interval_s = 1 / per_s
+        self._whole_s = burst / per_s
+        self._full_at: dict[Key, float] = {}
+        self._sweep_above = SWEEP_ABOVE
+
+    def __len__(self) -> int:
+        return len(self._full_at)
+
+    def take(self, key: Key, factor: int = 1) -> float:
+        """Take one call; returns 0, or the seconds until there is one. `factor`: the key's bucket is so much bigger."""
+        now = now_s()
+        full_at = max(self._full_at.get(key, now), now) + self._interval_s / factor
+        wait_s = full_at - now - self._whole_s
+        if wait_s > ROUNDING_S:
+            return wait_s
+        self._full_at[key] = full_at
+        if len(self._full_at) > self._sweep_above:
+            self._sweep(now)
+        return 0.0
+
+    def line_up(self, key: Key) -> float:
+        """Take the next call whenever it comes, and return in how many seconds that is."""
+        now = now_s()
+        wait_s = max(self._full_at.get(key, now), now) - now
+        if wait_s < LONGEST_HOLD_S:
+            self._full_at[key] = now + wait_s + self._interval_s
+        if len(self._full_at) > self._sweep_above:
+            self._sweep(now)
+        return wait_s
+
+    def _sweep(self, now: float) -> None:
+        """Forget the full ones; then not again before there are twice as many, so that it costs little a call."""
+        self._full_at = {key: at for key, at in self._full_at.items() if at > now}
+        self._sweep_above = max(SWEEP_ABOVE, 2 * len(self._full_at))
+
+
+class Places(Generic[Key]):
+    """So many at the same time, for each key and in all."""
+
+    def __init__(self, each: int, total: int, what: str) -> None:
+        self._each, self._total, self._what = each, total, what
+        self._held: Counter[Key] = Counter()
+        self._in_all = 0
+
+    def __len__(self) -> int:
+        return self._in_all
+
+    @contextmanager
+    def hold(self, key: Key, factor: int = 1) -> Iterator[None]:
+        """Raises Refused(RATE_LIMITED) where there is no place left."""
+        most = self._each * factor
+        if self._held[key] >= most:
+            raise limited(f"{most} {self._what} at a time are all that one may have", 1.0, most)
+        if self._in_all >= self._total:
+            raise limited(f"all {self._total} places for {self._what} are taken", 1.0, self._total)
+        self._held[key] += 1
+        self._in_all += 1
+        try:
+            yield
+        finally:
+            self._in_all -= 1
+            self._held[key] -= 1
+            if not self._held[key]:
+                del self._held[key]
+
+
+def limited(text: str, wait_s: float, limit: float) -> Refused:
+    """Returns the refusal of somebody who asks for too much; `limit` is how much he may have."""
+    wait_ms = max(1, math.ceil(wait_s * 1000))
+    return Refused(RATE_LIMITED, text, retry_after_ms=str(wait_ms), limit=f"{limit:g}")
+
+
+class Limits:
+    """The limits of a process. `calls` is by account, `refusals` by account or connection."""
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self._calls_per_s = settings.calls_per_s
+        self.calls: Rate[str] = Rate(settings.calls_per_s, settings.calls_burst)
+        self.wrong: Rate[str] = Rate(WRONG_PER_S, WRONG_BURST)
+        self.anonymous: Rate[str] = Rate(ANONYMOUS_PER_S, ANONYMOUS_BURST)
+        self.refusals: Rate[str] = Rate(REFUSALS_PER_S, 1)
+        self.streams: Places[str] = Places(settings.streams_per_account, settings.streams, "streams")
+        self.watchers: Places[str] = Places(settings.health_watchers, settings.health_watchers, "watchers of health")
+        self.reflections: Places[str] = Places(
+            settings.reflection_streams, settings.reflection_streams, "streams of reflection"
+        )
+
+    def call(self, account: str, roles: AbstractSet[str] = frozenset()) -> Refused | None:
+        """Counts a call; returns why it is too much."""
+        factor = factor_of(roles)
+        wait_s = self.calls.take(account, factor)
+        per_s = self._calls_per_s * factor
+        return limited(f"{per_s} calls a second are all that an account may make", wait_s, per_s) if wait_s else None
+
+    async def hold(self, who: str) -> None:
+        """Wait until it is the turn of somebody's next refusal."""
+        await asyncio.sleep(self.refusals.line_up(who))
+
+    async def slow(self, connection: str) -> None:
+        """Wait where a connection asks too often for what needs no token."""
+        if self.anonymous.take(connection):
+            await self.hold(connection)
+
+    async def wrong_token(self, connection: str) -> None:
+        """Wait where wrong tokens come too often from the host of a connection ("ipv4:127.0.0.1:50000")."""
+        host = connection.rpartition(":")[0]
+        if self.wrong.take(host):
+            await self.hold(host)
+
+
+def factor_of(roles: AbstractSet[str]) -> int:
+    return 1 if STAFF.isdisjoint(roles) else STAFF_FACTOR
+
+
+class Share:
+    """Heavy work of this process, all of it together: a part of the loop's time, in small steps.
+
+    Between two steps `with share.work():` comes `await share.rest()`. What waits for others in between is not counted.
+    """
+
+    def __init__(self, percent: int) -> None:
+        self.alone = asyncio.Lock()
+        """For what should not even wait in numbers."""
+        self._part = percent / 100
+        self._owed_until = -math.inf
+        self._unbroken_s = 0.0
+
+    @contextmanager
+    def work(self) -> Iterator[None]:
+        began = perf_counter()
+        try:
+            yield
+        finally:
+            self.worked(perf_counter() - began)
+
+    def worked(self, seconds: float) -> None:
+        self._unbroken_s += seconds
+        self._owed_until = max(self._owed_until, now_s()) + seconds / self._part
+
+    async def rest(self) -> None:
+        """Give way: for a moment after every few milliseconds of work, and for longer where the part is used up."""
+        wait_s = self._owed_until - now_s() - CREDIT_S / self._part
+        if wait_s <= 0 and self._unbroken_s < SLICE_S:
+            return
+        self._unbroken_s = 0.0
+        await asyncio.sleep(max(wait_s, 0))
