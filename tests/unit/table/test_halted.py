@@ -9,6 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from rules_service.servicer import RulesServicer
+from stud.common.v1 import seat_pb2
 from stud.events.v1 import commit_pb2, table_events_pb2
 from stud.rules.v1 import rules_service_pb2 as rules
 from stud.table.v1 import table_service_pb2 as pb
@@ -72,6 +73,34 @@ async def test_whoever_watches_a_table_whose_log_went_back_in_time_is_told_when_
         assert await shown(game, viewers) == {("LOG_BEHIND", "PAUSED")}
         assert (await refusal(game.act())).reason == "LOG_BEHIND"
         assert all(viewer.queue.empty() for viewer in viewers)
+
+
+@pytest.mark.parametrize("stopping", [False, True])
+def test_a_table_that_takes_no_more_decisions_takes_none_that_are_kept_in_memory_either(tmp_path, stopping):
+    """Whatever a player may send: a choice ahead that was accepted would never be done, and nobody would say so."""
+
+    @simulated
+    async def run() -> None:
+        async with MemorySystem(tmp_path) as system:
+            game = Game(system)
+            await game.begin()
+            await game.until_turn(street=5)
+            hand = game.hand
+            nxt = game.table.at(hand.order[(hand.order.index(hand.turn_seat) + 1) % len(hand.order)]).account
+            game.actor.ahead.connected(nxt)
+            ahead = {"hand_no": 1, "street": 5, "price": hand.level, "verb": seat_pb2.VERB_FOLD}
+            if stopping:
+                await game.actor.stop()
+            else:
+                goes_back(game)
+                assert (await refusal(game.act())).reason == "LOG_BEHIND"
+            for name in set(pb.PlayRequest.DESCRIPTOR.fields_by_name) - {"subscribe"}:
+                fields: Any = {"set_pre_action": ahead, "act": {"verb": 1}, "add_chips": {"amount": 1}}.get(name, {})
+                asked = game.send(nxt, type(getattr(pb.PlayRequest(), name))(**fields))
+                assert (await refusal(asked)).reason == ("STOPPING" if stopping else "LOG_BEHIND"), name
+            assert game.actor.ahead.of(nxt) is None
+
+    run()
 
 
 @simulated
