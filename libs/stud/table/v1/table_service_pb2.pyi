@@ -400,7 +400,7 @@ class TableView(_message.Message):
     street: _builtins.int
     """Street 3 to 7; 0 between hands."""
     button: _builtins.int
-    """Seat of the button; 0 with a fixed dealer."""
+    """Seat of the button, the last hand's until the next is dealt; 0 with a fixed dealer, or where no hand was yet."""
     community: _card_pb2.Card.ValueType
     """Community card; unspecified if none."""
     pot_total: _builtins.int
@@ -1914,7 +1914,7 @@ class CommandResult(_message.Message):
     METADATA_FIELD_NUMBER: _builtins.int
     LEGAL_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
-    """The command's request_id."""
+    """The command's request_id; of one that is too long, its beginning."""
     version: _builtins.int
     """Version of the log when accepted; 0 = refused."""
     reason: _builtins.str
