@@ -388,11 +388,16 @@ class TableView(_message.Message):
     """Life."""
     paused: _builtins.str
     """Why the table is paused; empty = it is not. LOG_BEHIND and LOG_BROKEN: nothing can be written until operators have
-    looked at the log; DEALER_SILENT: a hand waits for its cards (ends by itself when they come). Other names of the
-    error catalogue may follow; whatever else it is, an operator wrote it for people.
+    looked at the log; another name that begins with LOG_ (LOG_AWAY, LOG_DISK): nothing can be written for now and nobody's
+    clock runs out, or no new hand is begun (LOG_MEMORY, LOG_VOLATILE); ends by itself. DEALER_SILENT: a hand waits for
+    its cards (ends by itself when they come). HAND_DISPUTED, SETTLEMENT_BLOCKED, CASH_OUT_BLOCKED, NOT_CONSERVED: operators
+    look into money. Other names of the error catalogue: so the table refused what another service told it. Whatever else
+    it is, an operator wrote it for people.
     """
     waiting_for: _builtins.str
-    """Why no hand runs or starts; empty = one runs or is about to start."""
+    """Why no hand runs or starts; empty = one runs or is about to start: TOO_FEW_PLAYERS, VERIFYING (the referee judges the
+    last hand), DECK_NOT_READY (the dealer has none yet), DISPUTED, PAUSED, DRAINING, CLOSING, CLOSED. Others may follow.
+    """
     hand_no: _builtins.int
     """Running hand, or the last one."""
     phase: Global___HandPhase.ValueType
