@@ -73,7 +73,7 @@ def _ruleset_faults(ruleset: Ruleset, *, test: bool) -> Iterator[Fault]:
         elif value == least:
             yield field, f"0 (no deadline) is for tables in {TEST_CURRENCY}", bottom, top
         else:
-            yield field, f"lies in {least}..{top}", bottom, top
+            yield field, f"lies in {bottom}..{top}", bottom, top
 
 
 def _table_faults(config: TableConfig, *, test: bool) -> Iterator[Fault]:

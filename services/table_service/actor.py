@@ -274,6 +274,13 @@ class TableActor:
         self._lost_time = self._lost_time or OUTAGE
         self._rests_until_ms = self.kit.clock() + REST_MS
 
+    def check_decides(self) -> None:
+        """Raise Refused where nothing that is chosen or asked for now could ever come about."""
+        if self.stopping:
+            raise stopping()
+        if self.halted is not None:
+            raise Refused(self.halted.reason, self.halted.text)
+
     async def _take(self, mail: Mail) -> Outcome:
         if self.halted is not None:
             raise Refused(self.halted.reason, self.halted.text)

@@ -153,6 +153,7 @@ def _once(
     change: Callable[[str, bytes], bool],
 ) -> Outcome:
     """Make a change that nothing is written of; a repeated request changes nothing, and is told what came of it."""
+    actor.check_decides()
     request_id, content = require_request_id(request.request_id), content_of(request)
     done = actor.requests.find(account, request_id, content)
     if done is not None:

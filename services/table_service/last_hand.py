@@ -24,7 +24,7 @@ def put_last_hand(out: pb.LastHand, hand: Hand) -> None:
         out.uncalled.add(seat=back.seat, amount=back.amount)
     if not voided:
         out.rake = hand.rake
-        for pot in hand.paid_pots:
+        for pot in sorted(hand.paid_pots, key=lambda pot: pot.pot_no):  # they are paid last side pot first
             paid = out.pots.add(pot_no=pot.pot_no, amount=pot.amount, rake=pot.rake)
             for share in pot.shares:
                 paid.shares.add(seat=share.seat, amount=share.amount)

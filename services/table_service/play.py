@@ -11,6 +11,7 @@ import structlog
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core.state import Life
+from stud_service.checks import MAX_REQUEST_ID
 from stud_service.limits import RATE_LIMITED
 from stud_service.refusals import Refused
 from stud_wire.codec import to_message
@@ -128,7 +129,7 @@ async def _listen(actor: TableActor, viewer: Viewer, requests: Any, account: str
 
 
 async def _answer(actor: TableActor, account: str, name: str | None, body: Any) -> pb.CommandResult:
-    request_id = getattr(body, "request_id", "")
+    request_id = getattr(body, "request_id", "")[:MAX_REQUEST_ID]  # what he sends, nobody has to keep for him
     try:
         if name is None or name not in {*handlers.COMMANDS, *handlers.CHOICES}:
             raise Refused("INVALID_FIELD", "want one command; subscribe comes once, first", field="body")

@@ -22,6 +22,9 @@ from table_service.registry import Registry
 
 Context = grpc.aio.ServicerContext[Any, Any]
 MAX_REASON = 500
+TROUBLES = "LOG_"
+"""How every name for a log in trouble begins: the contract tells such a pause by it from an operator's words."""
+
 USUAL_PAGE = 100
 
 
@@ -125,7 +128,7 @@ class TableServicer(rpc.TableServiceServicer):
         require("operator")
         reason = require_text(request.reason, "reason", MAX_REASON)
         word = reason.strip().upper()
-        if word in SYSTEM_PAUSES or word in CODES or word.startswith("LOG_"):
+        if word in SYSTEM_PAUSES or word in CODES or word.startswith(TROUBLES):
             raise Refused("INVALID_FIELD", f"{word} is what the system says: say it in other words", field="reason")
         command = PauseTable(reason, caller().account)
         return pb.PauseTableResponse(version=await self._operate(request, command))

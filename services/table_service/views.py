@@ -70,7 +70,6 @@ def _waits_for(table: Table, halted: str, held: str) -> str:
 def _put_hand(view: pb.TableView, hand: Hand) -> None:
     view.phase = _PHASES[hand.phase]
     view.street = hand.street
-    view.button = hand.button
     view.pot_total = sum(hand.paid) - hand.awarded
     if hand.community is not None:
         view.community = _card(hand.community)

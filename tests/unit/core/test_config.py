@@ -233,6 +233,15 @@ def test_a_refusal_names_every_field_that_is_wrong():
     assert answer.text.startswith("max_raises: lies in 1..10; seats: ")
 
 
+@pytest.mark.parametrize("currency", ["EUR", "XTS"])
+@pytest.mark.parametrize("field", [field for field in RANGES if field not in {"name", "min_buy_in", "max_buy_in"}])
+def test_what_is_said_for_people_is_what_is_said_for_machines(field: str, currency: str):
+    for value in (-1, 0, 10**9, 2**63 - 1):
+        for problem in validate_config(table_config(knobs(PLAYNOW, **{field: value}), currency=currency)):
+            if ".." in problem.text:
+                assert problem.text == f"lies in {problem.least}..{problem.most}"
+
+
 AMOUNTS = ("small_bet", "big_bet", "ante", "bring_in", "hand_pause_ms")
 
 

@@ -62,8 +62,9 @@ def check(last: pb.LastHand, events: list[Any]) -> None:
     pots = [(pot.pot_no, pot.amount, pot.rake, [(s.seat, s.amount) for s in pot.shares]) for pot in last.pots]
     assert pots == [
         (pot.pot_no, pot.amount, pot.rake, [(share.seat, share.amount) for share in pot.shares])
-        for pot in only(events, ev.PotAwarded)
+        for pot in sorted(only(events, ev.PotAwarded), key=lambda pot: pot.pot_no)
     ]
+    assert [pot.pot_no for pot in last.pots] == list(range(len(last.pots)))  # main pot first
     back = [(event.seat, event.amount) for event in only(events, ev.UncalledReturned)]
     assert [(part.seat, part.amount) for part in last.uncalled] == back
     assert sum(seat.paid for seat in last.seats) == sum(seat.won for seat in last.seats) + last.rake
@@ -165,3 +166,49 @@ async def test_an_ante_that_was_returned_leaves_no_last_hand(tmp_path):
         await game.send("bea", pb.PostAnteRequest(prompt_id=game.hand.prompts[0].prompt_id, decline=True))
         assert game.table.hand is None
         assert not (await view_of(game)).HasField("last_hand")
+
+
+ALL_IN = {Verb.FOLD: 0, Verb.CHECK: 1, Verb.CALL: 3, Verb.BRING_IN: 1} | dict.fromkeys(
+    (Verb.OPEN, Verb.COMPLETE, Verb.BET, Verb.RAISE), 9
+)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("preset", ["playnow", "william_hill"])
+def test_side_pots_stand_behind_the_main_pot_although_they_are_paid_before_it(tmp_path, preset, seed):
+    @simulated
+    async def run() -> None:
+        async with MemorySystem(tmp_path) as system:
+            game = Game(system, seed=seed)
+            await game.open(preset, hand_pause_ms=60_000)
+            await game.operate(pb.PauseTableRequest(reason="seating"))
+            for name, amount in {"ada": 5_000, "bea": 6_000, "cleo": 7_500, "dora": 20_000}.items():
+                await game.seat(name, amount)
+            await game.operate(pb.ResumeTableRequest())
+            await game.play(1, ALL_IN)
+            last = (await view_of(game)).last_hand
+            check(last, events_of(game, 1))
+            assert len(last.pots) > 1
+
+    run()
+
+
+@simulated
+async def test_the_button_stays_in_the_view_while_antes_are_asked_for(tmp_path):
+    """0 says that there is none: where the dealer is fixed, and before the first hand."""
+    async with MemorySystem(tmp_path) as system:
+        game = Game(system)
+        await game.begin(3)
+        await game.play(1, STAY)
+        button = (await view_of(game)).button
+        await game.send("ada", pb.SetPreferencesRequest(auto_post=False))
+        eve = Stream(game, "eve", watch=True)
+        await game.play(2, STAY)
+        seen: dict[bool, set[int]] = {}
+        for answer in [eve.answers.get_nowait() for _ in range(eve.answers.qsize())]:
+            view = answer.update.view
+            seen.setdefault(view.phase == pb.HAND_PHASE_ANTES, set()).add(view.button)
+        await eve.close()
+        assert button
+        assert seen[True] == {button}
+        assert 0 not in seen[False]

@@ -172,6 +172,24 @@ def test_a_refused_command_is_answered_and_the_stream_goes_on(tmp_path, command,
 
 
 @simulated
+async def test_no_answer_keeps_more_than_the_beginning_of_what_a_client_sent(tmp_path):
+    """They wait in memory for a client that reads nothing; he sends what he likes."""
+    async with started(tmp_path) as game:
+        who = game.on_turn
+        stream = Stream(game, who)
+        for name in pb.PlayRequest.DESCRIPTOR.fields_by_name:
+            if name == "subscribe":
+                continue
+            for table in (game.id, "t" * 60_000):
+                body = type(getattr(pb.PlayRequest(), name))(table=table, request_id="\u20ac" * 20_000)
+                result = await stream.ask(**{name: body})
+                assert result.reason in {"REQUEST_ID_REQUIRED", "INVALID_FIELD"}
+                assert result.request_id == "\u20ac" * 64
+                assert result.ByteSize() < 1000
+        await stream.close()
+
+
+@simulated
 async def test_a_fault_in_one_command_is_an_incident_without_its_text(tmp_path, monkeypatch):
     async with started(tmp_path) as game:
 

@@ -391,11 +391,14 @@ class TableView(_message.Message):
     be written until operators have looked at the log; LOG_AWAY, LOG_READONLY, LOG_OUT_OF_MEMORY, LOG_DISK and other names
     that begin with LOG_: nothing can be written for now (waiting_for is PAUSED; clocks stand, and start afresh when it is
     over); LOG_VOLATILE and LOG_MEMORY: a running hand is finished, none is begun; DEALER_SILENT: a hand waits for its
-    cards (ends by itself when they come); HAND_DISPUTED, SETTLEMENT_BLOCKED, CASH_OUT_BLOCKED: money waits for operators.
-    Other names may follow: they mean that the table stands. Whatever else it is, an operator wrote it for people.
+    cards (ends by itself when they come); HAND_DISPUTED, SETTLEMENT_BLOCKED, CASH_OUT_BLOCKED, NOT_CONSERVED: operators
+    look into money. Other names of the error catalogue: so the table refused what another service told it. Whatever else
+    it is, an operator wrote it for people.
     """
     waiting_for: _builtins.str
-    """Why no hand runs or starts; empty = one runs or is about to start."""
+    """Why no hand runs or starts; empty = one runs or is about to start: TOO_FEW_PLAYERS, VERIFYING (the referee judges the
+    last hand), DECK_NOT_READY (the dealer has none yet), DISPUTED, PAUSED, DRAINING, CLOSING, CLOSED. Others may follow.
+    """
     hand_no: _builtins.int
     """Running hand, or the last one."""
     phase: Global___HandPhase.ValueType
@@ -403,7 +406,7 @@ class TableView(_message.Message):
     street: _builtins.int
     """Street 3 to 7; 0 between hands."""
     button: _builtins.int
-    """Seat of the button; 0 with a fixed dealer."""
+    """Seat of the button, the last hand's until the next is dealt; 0 with a fixed dealer, or where no hand was yet."""
     community: _card_pb2.Card.ValueType
     """Community card; unspecified if none."""
     pot_total: _builtins.int
@@ -1917,7 +1920,7 @@ class CommandResult(_message.Message):
     METADATA_FIELD_NUMBER: _builtins.int
     LEGAL_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
-    """The command's request_id."""
+    """The command's request_id; of one that is too long, its beginning."""
     version: _builtins.int
     """Version of the log when accepted; 0 = refused."""
     reason: _builtins.str
