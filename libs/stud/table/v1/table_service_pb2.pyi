@@ -436,7 +436,8 @@ class TableView(_message.Message):
     @_builtins.property
     def last_hand(self) -> Global___LastHand:
         """The hand whose pots were paid last, or that was voided: from then until the next antes are opened. While players are
-        still asked whether to show it is the running hand; absent = none.
+        still asked whether to show it is the running hand; absent = none. A disputed hand is as the table had it, and is gone
+        when it is decided otherwise.
         """
 
     def __init__(
