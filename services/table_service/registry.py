@@ -221,10 +221,10 @@ class Registry:
         return self._lobby.is_closed(table_id) and self._at_hand(table_id) is None
 
     async def closed(self, table_id: str) -> Outgoing | None:
-        """Return a closed table as it is shown to everybody; None where it is live, or closed a moment ago, or none.
-        Raises Refused(LOG_BROKEN).
+        """Return a closed table as it is shown to everybody; None where it is live or none, or at hand: who was cut off
+        when it closed is sent what he missed, and how the last hand ended. Raises Refused(LOG_BROKEN).
         """
-        row = None if table_id in self._tables or not self._lobby.is_closed(table_id) else self._lobby.row(table_id)
+        row = self._lobby.row(table_id) if self.is_over(table_id) else None
         if row is None:
             return None
         try:

@@ -289,3 +289,30 @@ async def test_a_fold_takes_no_more_than_its_share_of_the_time(tmp_path):
         while worked < 0.2:
             await rebuild_beside(kit.log, keys.table_log(keys.shard_of("t-1"), "t-1"), kit.heavy)
         assert loop.time() - began >= 9 * worked - 1
+
+
+@pytest.mark.parametrize("watch", [True, False])
+def test_who_was_cut_off_while_a_table_closed_sees_what_one_saw_who_stayed(tmp_path, watch):
+    """A moment and half a minute later: what he missed, and how the last hand ended."""
+
+    @simulated
+    async def run() -> None:
+        async with MemorySystem(tmp_path) as system:
+            game = Game(system)
+            await game.begin(3)
+            await game.until_turn()
+            stayed, left_at = Stream(game, "eve", watch=True), game.actor.head
+            await game.close()
+            await asyncio.wait_for(stayed.task, 10)
+            last = [stayed.answers.get_nowait() for _ in range(stayed.answers.qsize())][-1].update
+            assert last.view.last_hand.hand_no == 1
+            for later_s in (0, 3, 30):
+                await asyncio.sleep(later_s)
+                back = Stream(game, "ada", watch=watch, after_version=left_at.version, head_hash=left_at.hash)
+                await asyncio.wait_for(back.task, 10)  # it ends well
+                *missed, present = [back.answers.get_nowait().update for _ in range(back.answers.qsize())]
+                assert [update.version for update in missed] == list(range(left_at.version + 1, last.version + 1))
+                assert (present.version, present.current, present.view) == (last.version, True, last.view)
+                assert (await view(system)).view == last.view
+
+    run()

@@ -159,7 +159,7 @@ class TableServiceServicer:
 
     def GetTable(self, request, context):
         """Returns a table as the caller may see it now. Any role. UNKNOWN_TABLE. Of a table that has closed the view has neither
-        "button" nor "commitment" nor "last_hand", here and on streams, once a moment has passed.
+        "button" nor "commitment" nor "last_hand", here and on streams, once nobody has asked for it for a minute.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

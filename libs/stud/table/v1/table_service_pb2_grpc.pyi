@@ -31,7 +31,7 @@ class TableServiceStub:
     """Lists tables, a page at a time. Any role."""
     GetTable: _aio.UnaryUnaryMultiCallable[_table_service_pb2.GetTableRequest, _table_service_pb2.GetTableResponse]
     """Returns a table as the caller may see it now. Any role. UNKNOWN_TABLE. Of a table that has closed the view has neither
-    "button" nor "commitment" nor "last_hand", here and on streams, once a moment has passed.
+    "button" nor "commitment" nor "last_hand", here and on streams, once nobody has asked for it for a minute.
     """
     TakeSeat: _aio.UnaryUnaryMultiCallable[_table_service_pb2.TakeSeatRequest, _table_service_pb2.TakeSeatResponse]
     """Reserves a seat and asks the wallet for the chips; answers when seated or declined, after 5 seconds
@@ -123,7 +123,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_table_service_pb2.GetTableRequest, _abc.Awaitable[_table_service_pb2.GetTableResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.GetTableResponse]:
         """Returns a table as the caller may see it now. Any role. UNKNOWN_TABLE. Of a table that has closed the view has neither
-        "button" nor "commitment" nor "last_hand", here and on streams, once a moment has passed.
+        "button" nor "commitment" nor "last_hand", here and on streams, once nobody has asked for it for a minute.
         """
 
     @_abc_1.abstractmethod
