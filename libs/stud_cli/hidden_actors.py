@@ -57,7 +57,7 @@ def _name(course: Course, facts: StreetFacts) -> str:
 def _declined(course: Course, facts: StreetFacts) -> str:
     return (
         f"street {facts.street}: {_name(course, facts)} folds where the low card brings it in: wanted a bring-in or a "
-        "complete (P58), only behind a low card without chips may the first to act fold"
+        "complete (B.3), only behind a low card without chips may the first to act fold"
     )
 
 

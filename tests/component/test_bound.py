@@ -44,10 +44,11 @@ def test_it_is_told_when_its_parent_is_killed(tmp_path: Path):
 
 def test_it_is_the_program_that_was_meant_with_its_number_and_its_signals(tmp_path: Path):
     says = "import os, signal; print(os.getpid(), signal.getsignal(signal.SIGTERM) is signal.SIG_DFL, os.getcwd())"
-    command = bound_to_us([sys.executable, "-c", says])
-    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path, text=True) as process:
+    program = [sys.executable, "-c", says]
+    unbound = subprocess.run(program, capture_output=True, text=True, check=True).stdout.split()
+    with subprocess.Popen(bound_to_us(program), stdout=subprocess.PIPE, cwd=tmp_path, text=True) as process:
         said, _ = process.communicate()
-    assert said.split() == [str(process.pid), "True", str(tmp_path)]
+    assert said.split() == [str(process.pid), unbound[1], str(tmp_path)]
     ended = subprocess.run(bound_to_us(["/bin/sh", "-c", "kill -PIPE $$; exit 3"]), check=False)
     assert ended.returncode == -signal.SIGPIPE
 

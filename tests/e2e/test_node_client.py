@@ -19,6 +19,8 @@ from tests.support.deep import DEEP
 from tests.support.system import Live, shared
 
 pytestmark = shared("node")
+STACK = {"only": {"table": {"STUD_COMMANDS_PER_S": "1000", "STUD_COMMANDS_BURST": "1000"}}}
+"""The players choose ahead as fast as a machine can; what people may do in a second is another test's matter."""
 
 STUD = Path(sys.executable).with_name("stud")
 HANDS = 50

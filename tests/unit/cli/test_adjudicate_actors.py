@@ -77,7 +77,7 @@ def third_street(*actions: Hand, players: int = 2) -> Hand:
 
 
 BRING_IN = of("bring_in", "P2", amount=40, to=40)
-DECLINED = "street 3: P1 folds where the low card brings it in: wanted a bring-in or a complete (P58)"
+DECLINED = "street 3: P1 folds where the low card brings it in: wanted a bring-in or a complete (B.3)"
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def claims(**changes: object) -> dict[str, object]:
     [
         *({"iss": "other"}, {"aud": "other"}, {"exp": None}, {"sub": None}, {"iss": None}, {"aud": None}),
         *({"sub": ""}, {"sub": "x" * 65}, {"sub": "a\nb"}, {"sub": 7}, {"exp": "soon"}, {"exp": [1]}),
-        *({"roles": "operator"}, {"roles": [1]}, {"nbf": int(time.time()) + 600}),
+        *({"roles": "operator"}, {"roles": [1]}, {"nbf": int(time.time()) + 86_400}),
     ],
 )
 def test_claims_that_do_not_hold(verifier: Verifier, changes):

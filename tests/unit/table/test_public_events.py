@@ -93,7 +93,7 @@ def test_sealed_cards_and_how_an_action_was_chosen_stay_behind():
 
 
 def test_what_never_sat_is_paid_back_unseen():
-    """A declined seat and one that was given up before the chips came look the same to everybody else."""
+    """A declined seat and one that was given up before the chips came look the same in what everybody else is told."""
     refusals: list[list[Any]] = [
         [ev.SeatReleased(3, 2, "INSUFFICIENT_FUNDS", 5)],
         [ev.SeatReleased(3, 2, "SEAT_LEFT"), ev.CashOutRequested("EUR", 3, "ada", claim=None, after_hand=0)],
