@@ -8,6 +8,7 @@ goes on being summed when they have given up: whoever asks again finds how far i
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections import OrderedDict
 from collections.abc import Sequence
 
@@ -61,7 +62,8 @@ class Sums:
             return found
         task = self._under_way.get(version)
         if task is None:
-            task = self._under_way[version] = asyncio.create_task(self._sum(version), name=f"sum {self._stream}")
+            name, context = f"sum {self._stream}", contextvars.Context()  # it outlives who asked
+            task = self._under_way[version] = asyncio.create_task(self._sum(version), name=name, context=context)
             task.add_done_callback(lambda done: self._ended(version, done))
         return await asyncio.shield(task)
 

@@ -1,7 +1,9 @@
 """Tables that stand although nobody paused them: everybody who looks is told why."""
 
 import asyncio
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -9,14 +11,16 @@ import pytest
 from structlog.testing import capture_logs
 
 from rules_service.servicer import RulesServicer
+from stud.common.v1 import seat_pb2
 from stud.events.v1 import commit_pb2, table_events_pb2
 from stud.rules.v1 import rules_service_pb2 as rules
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core import deck
 from stud_core import deck_events as de
 from stud_core import events as ev
+from stud_core.gate import Wait
 from stud_core.state import SYSTEM_PAUSES
-from stud_eventlog import keys
+from stud_eventlog import keys, trouble
 from stud_eventlog.memory import MemoryEventLog
 from stud_eventlog.types import Append, Head
 from stud_service.refusals import Refused
@@ -72,6 +76,34 @@ async def test_whoever_watches_a_table_whose_log_went_back_in_time_is_told_when_
         assert await shown(game, viewers) == {("LOG_BEHIND", "PAUSED")}
         assert (await refusal(game.act())).reason == "LOG_BEHIND"
         assert all(viewer.queue.empty() for viewer in viewers)
+
+
+@pytest.mark.parametrize("stopping", [False, True])
+def test_a_table_that_takes_no_more_decisions_takes_none_that_are_kept_in_memory_either(tmp_path, stopping):
+    """Whatever a player may send: a choice ahead that was accepted would never be done, and nobody would say so."""
+
+    @simulated
+    async def run() -> None:
+        async with MemorySystem(tmp_path) as system:
+            game = Game(system)
+            await game.begin()
+            await game.until_turn(street=5)
+            hand = game.hand
+            nxt = game.table.at(hand.order[(hand.order.index(hand.turn_seat) + 1) % len(hand.order)]).account
+            game.actor.ahead.connected(nxt)
+            ahead = {"hand_no": 1, "street": 5, "price": hand.level, "verb": seat_pb2.VERB_FOLD}
+            if stopping:
+                await game.actor.stop()
+            else:
+                goes_back(game)
+                assert (await refusal(game.act())).reason == "LOG_BEHIND"
+            for name in set(pb.PlayRequest.DESCRIPTOR.fields_by_name) - {"subscribe"}:
+                fields: Any = {"set_pre_action": ahead, "act": {"verb": 1}, "add_chips": {"amount": 1}}.get(name, {})
+                asked = game.send(nxt, type(getattr(pb.PlayRequest(), name))(**fields))
+                assert (await refusal(asked)).reason == ("STOPPING" if stopping else "LOG_BEHIND"), name
+            assert game.actor.ahead.of(nxt) is None
+
+    run()
 
 
 @simulated
@@ -257,13 +289,32 @@ async def resolve(game: Game, hand_no: int) -> None:
     await game.until(lambda t: t.verified_hand >= hand_no, 10)
 
 
+IN_TROUBLE = {
+    "LOG_AWAY",
+    trouble.volatile([]).code,
+    trouble.full(0.9).code,
+    *[trouble.refused(code, "").code for code in (*trouble._REFUSALS, "NEW")],
+}
+
+
+def test_a_client_can_tell_every_name_of_the_system_from_an_operators_words():
+    """From the contract alone: the view's comments name them, or how they begin."""
+    contract = (Path(__file__).parents[3] / "protos/stud/table/v1/table_service.proto").read_text()
+    paused, waiting_for = contract.split("string paused = 3;")[0], contract.split("string paused = 3;")[1]
+    told = set(re.findall(r"[A-Z_]{4,}", paused.split("Why the table is paused")[1]))
+    assert told >= SYSTEM_PAUSES
+    assert all(name.startswith("LOG_") for name in IN_TROUBLE)
+    told = set(re.findall(r"[A-Z_]{4,}", waiting_for.split("string waiting_for = 4;")[0]))
+    assert told == {wait.value for wait in Wait if wait not in {Wait.NOTHING, Wait.HAND_RUNNING}}
+
+
 @simulated
 async def test_an_operator_does_not_pause_in_the_systems_words(tmp_path):
     """Such a pause would end by itself, with a cause that never was."""
     async with MemorySystem(tmp_path) as system:
         game = Game(system)
         await game.open()
-        for word in (*sorted(SYSTEM_PAUSES), "LOG_BROKEN", "LOG_DISK", "log_away", "UNEXPECTED_CARDS", " dealer_silent "):
+        for word in (*sorted(SYSTEM_PAUSES), "LOG_BROKEN", "UNEXPECTED_CARDS", " dealer_silent ", *IN_TROUBLE):
             with pytest.raises(Refused, match="other words") as refused:
                 await game.operate(pb.PauseTableRequest(reason=word))
             assert refused.value.reason == "INVALID_FIELD"
