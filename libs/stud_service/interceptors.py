@@ -174,14 +174,16 @@ def _auth(verifier: Verifier, limits: Limits, inner: Layer) -> Layer:
 def _limited(limits: Limits, method: str, inner: Layer, *, streams: bool) -> Layer:
     async def limited(request: Any, context: Context) -> Any:
         who = caller()
-        too_much = limits.call(who.account, who.roles)
+        too_many = False
         try:
-            if too_much is not None and not method.endswith(ANSWERS):
-                raise too_much
+            if method.endswith(ANSWERS):
+                too_many = limits.note(who.account, who.roles)
+            else:
+                await limits.call(who.account, who.roles)
             with limits.streams.hold(who.account, factor_of(who.roles)) if streams else nullcontext():
                 return await inner(request, context)
         except Refused as why:
-            if too_much is not None or why.reason == RATE_LIMITED:
+            if too_many or why.reason == RATE_LIMITED:
                 await limits.hold(who.account)
             raise
 

@@ -1,9 +1,10 @@
 """How much one caller may ask for: so often, so much at once, and of the loop's time no more than a part.
 
-Whoever asks for more is told RATE_LIMITED, what the limit is, and in `retry_after_ms` when the next one is taken. All
-of it is memory of this process and of the last seconds: what is as full as it can be is forgotten.
+Calls that come faster are answered later, each in its turn, and only a long line is refused: RATE_LIMITED, with the
+limit and in `retry_after_ms` when the next one is taken. All of it is memory of this process and of the last seconds:
+what is as full as it can be is forgotten.
 
-A refusal costs nearly what an answer costs. So those who go on asking are not refused at once but one after the other,
+A refusal costs nearly what an answer costs. So those who go on being refused are told one after the other,
 `REFUSALS_PER_S` for each of them: a client that waits for its answers cannot ask faster than that.
 """
 
@@ -23,8 +24,11 @@ from stud_service.settings import ServiceSettings
 
 RATE_LIMITED = "RATE_LIMITED"
 REFUSALS_PER_S = 20
+LINE_S = 5.0
+"""So long a call waits for its turn, and one that would wait for longer is refused: its caller has a deadline."""
+
 LONGEST_HOLD_S = 2.0
-"""A refusal waits no longer than this for its turn: it should reach its caller before his deadline does."""
+"""So long a refusal waits for its turn at most."""
 
 ANONYMOUS_PER_S, ANONYMOUS_BURST = 10, 20
 """Health checks of one connection: faster ones are answered later, none is refused for it."""
@@ -64,27 +68,18 @@ class Rate(Generic[Key]):
     def __len__(self) -> int:
         return len(self._full_at)
 
-    def take(self, key: Key, factor: int = 1) -> float:
-        """Take one call; returns 0, or the seconds until there is one. `factor`: the key's bucket is so much bigger."""
+    def take(self, key: Key, factor: int = 1, patience_s: float = 0.0) -> float:
+        """Return in how many seconds there is a call for the key. It is taken if that is within its patience, and the
+        next one comes after it. `factor`: the key's bucket is so much bigger.
+        """
         now = now_s()
         full_at = max(self._full_at.get(key, now), now) + self._interval_s / factor
         wait_s = full_at - now - self._whole_s
-        if wait_s > ROUNDING_S:
-            return wait_s
-        self._full_at[key] = full_at
-        if len(self._full_at) > self._sweep_above:
-            self._sweep(now)
-        return 0.0
-
-    def line_up(self, key: Key) -> float:
-        """Take the next call whenever it comes, and return in how many seconds that is."""
-        now = now_s()
-        wait_s = max(self._full_at.get(key, now), now) - now
-        if wait_s < LONGEST_HOLD_S:
-            self._full_at[key] = now + wait_s + self._interval_s
-        if len(self._full_at) > self._sweep_above:
-            self._sweep(now)
-        return wait_s
+        if wait_s <= patience_s + ROUNDING_S:
+            self._full_at[key] = full_at
+            if len(self._full_at) > self._sweep_above:
+                self._sweep(now)
+        return wait_s if wait_s > ROUNDING_S else 0.0
 
     def _sweep(self, now: float) -> None:
         """Forget the full ones; then not again before there are twice as many, so that it costs little a call."""
@@ -143,27 +138,37 @@ class Limits:
             settings.reflection_streams, settings.reflection_streams, "streams of reflection"
         )
 
-    def call(self, account: str, roles: AbstractSet[str] = frozenset()) -> Refused | None:
-        """Counts a call; returns why it is too much."""
+    async def call(self, account: str, roles: AbstractSet[str] = frozenset()) -> None:
+        """Count a call, and wait for its turn. Raises Refused(RATE_LIMITED) where that would take too long."""
         factor = factor_of(roles)
-        wait_s = self.calls.take(account, factor)
-        per_s = self._calls_per_s * factor
-        return limited(f"{per_s} calls a second are all that an account may make", wait_s, per_s) if wait_s else None
+        wait_s = self.calls.take(account, factor, LINE_S)
+        if wait_s > LINE_S + ROUNDING_S:
+            per_s = self._calls_per_s * factor
+            raise limited(f"{per_s} calls a second are all that an account may make", wait_s - LINE_S, per_s)
+        if wait_s:
+            await asyncio.sleep(wait_s)
+
+    def note(self, account: str, roles: AbstractSet[str] = frozenset()) -> bool:
+        """Count a call that is taken in any case; returns whether it is one too many."""
+        return self.calls.take(account, factor_of(roles)) > 0
 
     async def hold(self, who: str) -> None:
         """Wait until it is the turn of somebody's next refusal."""
-        await asyncio.sleep(self.refusals.line_up(who))
+        await _in_turn(self.refusals, who)
 
     async def slow(self, connection: str) -> None:
         """Wait where a connection asks too often for what needs no token."""
-        if self.anonymous.take(connection):
-            await self.hold(connection)
+        await _in_turn(self.anonymous, connection)
 
     async def wrong_token(self, connection: str) -> None:
         """Wait where wrong tokens come too often from the host of a connection ("ipv4:127.0.0.1:50000")."""
-        host = connection.rpartition(":")[0]
-        if self.wrong.take(host):
-            await self.hold(host)
+        await _in_turn(self.wrong, connection.rpartition(":")[0])
+
+
+async def _in_turn(rate: Rate[str], who: str) -> None:
+    wait_s = rate.take(who, patience_s=LONGEST_HOLD_S)
+    if wait_s:
+        await asyncio.sleep(min(wait_s, LONGEST_HOLD_S))
 
 
 def factor_of(roles: AbstractSet[str]) -> int:

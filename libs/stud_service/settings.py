@@ -75,7 +75,10 @@ class ServiceSettings(BaseSettings):
     )
     build: str = Field(default_factory=build_name, description="name of the build, noted in every commit")
     calls_per_s: int = Field(
-        default=20, ge=1, le=MANY, description="calls a second of an account, on average (staff: fifty times as many)"
+        default=20,
+        ge=1,
+        le=MANY,
+        description="calls a second of an account (staff: fifty times as many); faster ones wait",
     )
     calls_burst: int = Field(default=100, ge=1, le=MANY, description="calls of an account at once, after a quiet time")
     commands_per_s: int = Field(

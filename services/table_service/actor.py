@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import Callable
 
 import structlog
@@ -60,6 +61,9 @@ from table_service.vault import Vault
 ANSWER_WITHIN_S = 8.0
 """A caller waits so long for durability before he is told to ask again with the same request_id."""
 
+CHOICES_A_STEP = 2
+"""A choice ahead and another thought."""
+
 REST_MS = 1000
 """After a fault the table does nothing by itself for so long: what failed would fail again at once."""
 
@@ -87,6 +91,8 @@ class TableActor:
         self.vault = Vault(table_id, master)
         self.settled = asyncio.Event()
         self._per_s = kit.settings.commands_per_s
+        self._chosen: Counter[str] = Counter()
+        self._chosen_at = 0
         self._asked: Rate[str] = Rate(self._per_s, kit.settings.commands_burst)
         self.halted: Refused | None = None
         """Why nothing can be written here until operators have looked at the log."""
@@ -139,6 +145,18 @@ class TableActor:
             self._mailbox.get_nowait().fail(stopping())
 
     # ------------------------------------------------------------- commands
+
+    def may_choose(self, account: str) -> bool:
+        """Count a choice ahead, and return whether it is one of the few that everybody at the table has after each of
+        its steps: they answer the turn that will come.
+        """
+        if self._chosen_at != self.head.version:
+            self._chosen_at = self.head.version
+            self._chosen.clear()
+        if self.table.of(account) is None:
+            return False
+        self._chosen[account] += 1
+        return self._chosen[account] <= CHOICES_A_STEP
 
     def admit(self, account: str) -> None:
         """Count a command that answers no turn and no prompt. Raises Refused(RATE_LIMITED)."""

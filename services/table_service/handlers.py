@@ -49,7 +49,8 @@ async def perform(actor: TableActor, account: str, name: str, request: Any) -> O
     Only what answers a turn or a prompt that is open to him is never too much.
     """
     if name in CHOICES:
-        _admit(actor, account, request)
+        if not actor.may_choose(account):
+            _admit(actor, account, request)
         return CHOICES[name](actor, account, request)
     command = COMMANDS[name](actor, account, request)
     if not answers_open(actor.table, command):

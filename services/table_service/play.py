@@ -119,9 +119,9 @@ async def _listen(actor: TableActor, viewer: Viewer, requests: Any, account: str
         async for message in requests:
             name = message.WhichOneof("body")
             body = getattr(message, name) if name else None
-            too_much = actor.kit.limits.call(account)
+            too_many = actor.kit.limits.note(account)
             result = await _answer(actor, account, name, body)
-            if result.reason == RATE_LIMITED or (result.reason and too_much is not None):
+            if result.reason == RATE_LIMITED or (result.reason and too_many):
                 await actor.kit.limits.hold(account)
             viewer.offer(pb.PlayResponse(result=result).SerializeToString())
     except Refused as refused:

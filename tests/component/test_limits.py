@@ -84,46 +84,52 @@ async def reason(call: Any) -> str:
     return ""
 
 
-async def test_an_account_s_calls_are_limited_and_what_answers_a_turn_is_not():
+async def test_an_account_s_calls_come_in_turn_and_what_answers_a_turn_comes_at_once():
     async with house(calls_per_s=5, calls_burst=10) as (running, _), connected(running) as channel:
         stub: Any = rpc.TableServiceStub(channel)
-        me, other = bearer(), bearer("bob")
-        reasons = [await reason(stub.GetTable(pb.GetTableRequest(), metadata=me)) for _ in range(13)]
-        assert (reasons[:10], reasons[-1]) == ([""] * 10, "RATE_LIMITED")
-        with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await asyncio.gather(*[stub.GetTable(pb.GetTableRequest(), metadata=me) for _ in range(3)])
-        info = info_of(caught.value)
-        assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
-        assert (info.reason, info.metadata["limit"]) == ("RATE_LIMITED", "5")
-        assert int(info.metadata["retry_after_ms"]) in range(1, 201)
-        assert await reason(stub.GetTable(pb.GetTableRequest(), metadata=other)) == ""
+        me, other, staff = bearer(), bearer("bob"), bearer("olga", "operator")
+
+        def ask(metadata: Any) -> Any:
+            return reason(stub.GetTable(pb.GetTableRequest(), metadata=metadata))
+
+        began = time.monotonic()
+        assert [await ask(me) for _ in range(15)] == [""] * 15
+        assert time.monotonic() - began > 0.8
+        asked = [asyncio.ensure_future(stub.GetTable(pb.GetTableRequest(), metadata=me)) for _ in range(60)]
+        await asyncio.sleep(0.2)
+        began = time.monotonic()
+        assert await ask(other) == ""
+        assert {await ask(staff) for _ in range(50)} == {""}
         for _ in range(20):
             assert await reason(stub.Act(pb.ActRequest(turn_id=1), metadata=me)) == ""
+        assert time.monotonic() - began < 2
         assert await reason(stub.Act(pb.ActRequest(), metadata=me)) == "NOT_YOUR_TURN"
-        await asyncio.sleep(int(info.metadata["retry_after_ms"]) / 1000)
-        staff = bearer("olga", "operator")
-        assert {await reason(stub.GetTable(pb.GetTableRequest(), metadata=staff)) for _ in range(90)} == {""}
+        errors = [e for e in await asyncio.gather(*asked, return_exceptions=True) if isinstance(e, Exception)]
+        assert len(errors) in range(30, 40)
+        error = errors[0]
+        assert isinstance(error, grpc.aio.AioRpcError)
+        info = info_of(error)
+        assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert (info.reason, info.metadata["limit"]) == ("RATE_LIMITED", "5")
+        assert int(info.metadata["retry_after_ms"]) in range(1, 201)
 
 
-@pytest.mark.parametrize("what", ["GetTable", "Act", "token"])
+@pytest.mark.parametrize("what", ["Act", "token"])
 @pytest.mark.parametrize("at_once", [1, 10])
-async def test_who_goes_on_asking_is_refused_slowly(monkeypatch, what, at_once):
+async def test_who_goes_on_being_refused_is_refused_slowly(monkeypatch, what, at_once):
     """One after the other and all at once come to the same: a refusal costs nearly what an answer costs."""
     monkeypatch.setattr(module, "WRONG_BURST", 5)
     async with house(calls_per_s=1, calls_burst=1) as (running, _), connected(running) as channel:
         stub: Any = rpc.TableServiceStub(channel)
         metadata = (("authorization", "Bearer x.y.z"),) if what == "token" else bearer()
-        ask = stub.Act if what == "Act" else stub.GetTable
-        request = pb.ActRequest() if what == "Act" else pb.GetTableRequest()
         for _ in range(10):
-            await reason(ask(request, metadata=metadata))
+            await reason(stub.Act(pb.ActRequest(), metadata=metadata))
         began, times = time.monotonic(), 20
         for _ in range(times // at_once):
-            asked = await asyncio.gather(*[reason(ask(request, metadata=metadata)) for _ in range(at_once)])
-            if what != "GetTable":
-                assert set(asked) == {"UNAUTHENTICATED" if what == "token" else "NOT_YOUR_TURN"}
-        most_per_s = module.REFUSALS_PER_S + (module.WRONG_PER_S if what == "token" else 0)
-        assert time.monotonic() - began > 0.7 * times / most_per_s
+            calls = [reason(stub.Act(pb.ActRequest(), metadata=metadata)) for _ in range(at_once)]
+            assert set(await asyncio.gather(*calls)) == {"UNAUTHENTICATED" if what == "token" else "NOT_YOUR_TURN"}
+        most_per_s = module.WRONG_PER_S if what == "token" else module.REFUSALS_PER_S
+        assert time.monotonic() - began > 0.7 * min(times / most_per_s, module.LONGEST_HOLD_S)
 
 
 async def test_an_account_has_so_many_streams_and_a_process_too():
@@ -210,21 +216,20 @@ async def test_health_is_answered_however_often_but_then_slowly(monkeypatch):
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        assert count <= 20 + (module.ANONYMOUS_PER_S + module.REFUSALS_PER_S) * 3
+        assert count <= 20 + module.ANONYMOUS_PER_S * 3
 
 
 async def test_a_method_that_is_none_is_told_so_and_is_no_way_around(monkeypatch):
     monkeypatch.setattr(module, "ANONYMOUS_BURST", 5)
     async with house() as (running, _), connected(running) as channel:
-        began, count = time.monotonic(), 80
+        began, count = time.monotonic(), 30
         for make in (channel.unary_unary, channel.stream_stream):
             for number in range(count // 2):
                 call: Any = make(f"/stud.table.v1.TableService/None{number % 2}")
                 with pytest.raises(grpc.aio.AioRpcError) as refused:
                     await (call(b"") if make == channel.unary_unary else call(iter([b""])).read())
                 assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
-        most_per_s = module.ANONYMOUS_PER_S + module.REFUSALS_PER_S
-        assert time.monotonic() - began > 0.7 * (count - 5) / most_per_s
+        assert time.monotonic() - began > 0.7 * (count - 5) / module.ANONYMOUS_PER_S
 
 
 async def test_so_many_connections_and_no_more():

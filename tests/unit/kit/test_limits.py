@@ -104,14 +104,49 @@ async def test_refusals_of_one_account_come_one_after_the_other():
 
 
 @simulated
-async def test_an_account_s_calls_are_counted_and_staff_has_more():
-    limits = Limits(ServiceSettings(calls_per_s=5, calls_burst=10))
-    assert [limits.call("ada") is None for _ in range(11)] == [True] * 10 + [False]
-    refused = limits.call("ada", frozenset({"player"}))
-    assert refused is not None
-    assert (refused.reason, dict(refused.metadata)) == ("RATE_LIMITED", {"retry_after_ms": "200", "limit": "5"})
+async def test_an_account_s_calls_come_in_turn_and_only_a_long_line_is_refused():
+    limits, loop = Limits(ServiceSettings(calls_per_s=5, calls_burst=10)), asyncio.get_running_loop()
+    began = loop.time()
+    for _ in range(10):
+        await limits.call("ada")
+    assert loop.time() == began
+    for _ in range(20):  # who waits for his answers is never refused
+        await limits.call("ada")
+    assert loop.time() - began == pytest.approx(20 / 5)
+    calls = [asyncio.create_task(limits.call("ada", frozenset({"player"}))) for _ in range(100)]
+    refused = [why for why in await asyncio.gather(*calls, return_exceptions=True) if isinstance(why, Refused)]
+    assert len(refused) == 100 - 5 * module.LINE_S
+    assert (refused[0].reason, refused[0].metadata["limit"]) == ("RATE_LIMITED", "5")
+    assert loop.time() - began == pytest.approx(4 + module.LINE_S)
+
+
+@simulated
+async def test_who_was_refused_is_taken_when_he_was_told_to_come_back():
+    limits = Limits(ServiceSettings(calls_per_s=5, calls_burst=1))
+    line = [asyncio.create_task(limits.call("ada")) for _ in range(26)]
+    await asyncio.sleep(0)
+    with pytest.raises(Refused) as refused:
+        await limits.call("ada")
+    await asyncio.sleep(int(refused.value.metadata["retry_after_ms"]) / 1000)
+    await limits.call("ada")
+    await asyncio.gather(*line)
+
+
+@simulated
+async def test_staff_has_more():
+    limits, loop = Limits(ServiceSettings(calls_per_s=5, calls_burst=10)), asyncio.get_running_loop()
     for role in module.STAFF:
-        assert all(limits.call(role, frozenset({role, "player"})) is None for _ in range(99))
+        for _ in range(10 * module.STAFF_FACTOR):
+            await limits.call(role, frozenset({role, "player"}))
+    assert loop.time() == 0
+
+
+@simulated
+async def test_what_is_taken_in_any_case_is_counted():
+    limits = Limits(ServiceSettings(calls_per_s=5, calls_burst=10))
+    assert [limits.note("ada") for _ in range(12)] == [False] * 10 + [True] * 2
+    await limits.call("ada")
+    assert asyncio.get_running_loop().time() == pytest.approx(0.2)
 
 
 @simulated

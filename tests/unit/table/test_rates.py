@@ -11,6 +11,7 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud_eventlog import keys
 from stud_service.refusals import Refused
 from table_service import handlers
+from table_service.actor import CHOICES_A_STEP
 from tests.support.playing_memory import NAMES, STAY, Game
 from tests.support.streams import Stream
 from tests.support.system_memory import MemorySystem, simulated
@@ -63,9 +64,9 @@ def test_what_answers_nothing_is_taken_so_often(tmp_path, name):
             make = LIMITED[name]
             await asyncio.sleep(1)  # what it took to sit down is forgiven
             before = game.actor.head.version
-            reasons = [await outcome(game.send(who, make(n))) for n in range(2 * BURST + 2)]
+            reasons = [await outcome(game.send(who, make(n))) for n in range(2 * BURST)]
             assert "RATE_LIMITED" not in reasons[:BURST]
-            assert set(reasons[BURST + 1 :]) == {"RATE_LIMITED"}
+            assert set(reasons[BURST + 1 + CHOICES_A_STEP :]) == {"RATE_LIMITED"}
             assert game.actor.head.version - before <= BURST + 1
             with pytest.raises(Refused) as refused:
                 await game.send(who, make(1))
@@ -97,6 +98,28 @@ async def test_a_stream_is_no_way_around_it(tmp_path):
 
 
 @simulated
+async def test_a_choice_ahead_after_each_step_of_the_table_is_not_counted(tmp_path):
+    """However fast the table is: as fast as it is asked to move nobody can ask more than it moves."""
+    async with MemorySystem(tmp_path) as system:
+        game = Game(system)
+        await game.begin(3)
+        await game.until_turn()
+        for name in ("ada", "bea", "cleo"):
+            for number in range(BURST + 3):  # seats and what follows have used up the rest
+                await outcome(game.send(name, LIMITED["set_preferences"](number)))
+        chosen = 0
+        while game.table.verified_hand < 6:
+            hand = game.table.hand
+            if hand is not None and hand.turn_seat:
+                waiting = next(n for n in ("ada", "bea", "cleo") if n != game.on_turn)
+                for _ in range(CHOICES_A_STEP):
+                    assert await outcome(game.send(waiting, pb.ClearPreActionRequest())) != "RATE_LIMITED"
+                    chosen += 1
+            await game.step(STAY)
+        assert chosen > 4 * BURST
+
+
+@simulated
 async def test_who_has_used_up_everything_can_still_answer_his_turn(tmp_path):
     async with MemorySystem(tmp_path) as system:
         game = Game(system)
@@ -106,7 +129,7 @@ async def test_who_has_used_up_everything_can_still_answer_his_turn(tmp_path):
             hand = game.table.hand
             if hand is not None and hand.turn_seat:
                 who, last = game.on_turn, ""
-                for _ in range(BURST + 1):
+                for _ in range(BURST + 3):
                     last = await outcome(game.send(who, pb.ClearPreActionRequest()))
                 assert last == "RATE_LIMITED"
                 stale = game.act_request(game.choose(STAY), turn_id=1)
@@ -129,7 +152,7 @@ async def test_who_has_used_up_everything_can_still_answer_a_prompt(tmp_path):
         await game.until(lambda table: table.hand is not None and len(table.hand.prompts) == 3)
         last = ""
         for name in ("ada", "bea"):
-            for _ in range(BURST + 1):
+            for _ in range(BURST + 3):
                 last = await outcome(game.send(name, pb.ClearPreActionRequest()))
             assert last == "RATE_LIMITED"
         prompt = game.hand.prompts[0]
