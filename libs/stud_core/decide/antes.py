@@ -85,7 +85,7 @@ def check_prompt(prompt: Prompt, prompt_id: int, ctx: Context) -> Rejection | No
 
 
 def is_late(prompt: Prompt, ctx: Context) -> bool:
-    return 0 < prompt.deadline_ms < ctx.now_ms
+    return bool(prompt.deadline_ms) and ctx.now_ms > prompt.deadline_ms
 
 
 def decline(draft: Draft, seat: int) -> None:
