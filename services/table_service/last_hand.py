@@ -16,7 +16,7 @@ def put_last_hand(out: pb.LastHand, hand: Hand) -> None:
     out.street = hand.street
     out.button = hand.button
     if hand.community is not None:
-        out.community = _card(hand.community)
+        out.community = to_card(hand.community)
     won = [0] * 9
     for refund in hand.refunds or ():
         won[refund.seat] += refund.amount
@@ -39,13 +39,14 @@ def _put_seat(out: pb.LastHandSeat, hand: Hand, player: DealtIn, won: int) -> No
     out.account = player.account
     out.sitting_no = player.sitting_no
     out.live = hand.live[seat]
-    out.up.extend([_card(card) for card in hand.up[seat]])
+    out.up.extend([to_card(card) for card in hand.up[seat]])
     out.down_count = len(hand.down[seat])
-    out.shown.extend([_card(card) for card in hand.shown[seat]])
+    out.shown.extend([to_card(card) for card in hand.shown[seat]])
     out.rank = hand.ranks[seat]
     out.paid = hand.paid[seat]
     out.won = won
 
 
-def _card(card: int) -> card_pb2.Card.ValueType:
+def to_card(card: int) -> card_pb2.Card.ValueType:
+    """Return a card of the core as the contract numbers it."""
     return card_pb2.Card.ValueType(card + 1)

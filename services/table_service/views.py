@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stud.common.v1 import card_pb2, ruleset_pb2, seat_pb2
+from stud.common.v1 import ruleset_pb2, seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core import bet_ahead
 from stud_core.bet_ahead import PreAction
@@ -16,7 +16,7 @@ from stud_core.gate import Wait, hand_gate
 from stud_core.pots import build_pots
 from stud_core.state import Hand, Phase, Sit, Sitting, Table
 from stud_wire.codec import encoder, to_message
-from table_service.last_hand import put_last_hand
+from table_service.last_hand import put_last_hand, to_card
 
 _PHASES = {
     Phase.ANTES: pb.HAND_PHASE_ANTES,
@@ -72,7 +72,7 @@ def _put_hand(view: pb.TableView, hand: Hand) -> None:
     view.street = hand.street
     view.pot_total = sum(hand.paid) - hand.awarded
     if hand.community is not None:
-        view.community = _card(hand.community)
+        view.community = to_card(hand.community)
     if not hand.awarded:
         behind = [paid - bet for paid, bet in zip(hand.paid, hand.bet, strict=True)]
         for pot in build_pots(behind, hand.live):
@@ -117,9 +117,9 @@ def _put_cards(out: pb.SeatView, hand: Hand, seat: int) -> None:
     out.all_in = hand.all_in[seat]
     out.bet = hand.bet[seat]
     out.paid = hand.paid[seat]
-    out.up.extend([_card(c) for c in hand.up[seat]])
+    out.up.extend([to_card(c) for c in hand.up[seat]])
     out.down_count = len(hand.down[seat])
-    out.shown.extend([_card(c) for c in hand.shown[seat]])
+    out.shown.extend([to_card(c) for c in hand.shown[seat]])
 
 
 def private_view(
@@ -132,7 +132,7 @@ def private_view(
     mine = pb.PrivateView(
         sitting_no=sitting.sitting_no,
         seat=sitting.seat,
-        down=[_card(c) for c in down],
+        down=[to_card(c) for c in down],
         auto_post=sitting.auto_post,
         muck_losing=sitting.muck_losing,
     )
@@ -217,7 +217,3 @@ def summary(table: Table) -> pb.TableSummary:
     if config.max_buy_in is not None:
         line.max_buy_in = config.max_buy_in
     return line
-
-
-def _card(card: int) -> card_pb2.Card.ValueType:
-    return card_pb2.Card.ValueType(card + 1)
