@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import sys
 
-from stud_client import Endpoints
-from stud_client.endpoints import NAMES
-from stud_service.settings import PORTS, PREFIX, Variable, variables
+from stud_service.settings import PREFIX, Variable, variables
+from stud_topology.services import BY_PORT
 from tools.pages import ROOT, write_or_check
 
 TARGET = ROOT / "docs/operators.md"
@@ -17,22 +16,23 @@ BEGIN, END = "<!-- settings -->\n", "<!-- end of settings -->\n"
 
 def all_variables() -> list[Variable]:
     """Return what services, commands and the compose file take from the environment."""
-    defaults = Endpoints()
     return [
         *variables(),
         *(
             Variable(
-                f"{PREFIX}{name.upper()}_LISTEN", f"where {name} listens, before `STUD_LISTEN`", f"127.0.0.1:{port}"
+                f"{PREFIX}{service.name.upper()}_LISTEN",
+                f"where {service.name} listens, before `STUD_LISTEN`",
+                service.address,
             )
-            for name, port in PORTS.items()
+            for service in BY_PORT
         ),
         *(
             Variable(
-                f"{PREFIX}{name.upper()}_ENDPOINT",
-                f"where commands and clients find {name}, before what `stud up` wrote",
-                getattr(defaults, name),
+                f"{PREFIX}{service.name.upper()}_ENDPOINT",
+                f"where commands and clients find {service.name}, before what `stud up` wrote",
+                service.address,
             )
-            for name in NAMES
+            for service in BY_PORT
         ),
         *(
             Variable(

@@ -16,18 +16,12 @@ from stud_eventlog import keys
 from stud_eventlog.errors import EventLogError
 from stud_eventlog.log import EventLog
 from stud_eventlog.types import DeadLetter
+from stud_topology import services
 
 app = typer.Typer(no_args_is_help=True, help="Messages that could not be handled. Example: stud dead list")
 
 
-class Service(StrEnum):
-    """Who parks messages."""
-
-    TABLE = "table"
-    DEALER = "dealer"
-    RULES = "rules"
-    WALLET = "wallet"
-
+Service = StrEnum("Service", list(services.NAMES))  # type: ignore[misc]  # its members are for typer alone
 
 ServiceName = Annotated[Service, typer.Argument(help="Whose messages.")]
 T = TypeVar("T")
@@ -108,7 +102,7 @@ def discard(
 def _is_an_answer(letter: DeadLetter) -> bool:
     """Whether money may wait at the table for this message."""
     feed = keys.parse_stream(letter.entry.feed)
-    return letter.service == Service.TABLE and feed is not None and feed.kind in {"ledger-feed", "verdicts"}
+    return letter.service == "table" and feed is not None and feed.kind in {"ledger-feed", "verdicts"}
 
 
 def _needed(letter: DeadLetter) -> str:

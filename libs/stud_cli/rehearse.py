@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import os
 import shutil
 import sys
@@ -66,7 +65,7 @@ def rehearse(
 
 def _running_people() -> People:
     try:
-        return People(dataclasses.asdict(load_endpoints()), keys_dir())
+        return People(load_endpoints(), keys_dir())
     except ValueError as error:
         could_not_run(f"no running system can be asked ({error}): start one with `stud up --allow-stacked-decks`")
 

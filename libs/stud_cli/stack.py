@@ -28,19 +28,18 @@ from stud_service.embedded import AOF_DIR, EmbeddedServer, EmbeddedServerError, 
 from stud_service.healthcheck import asked
 from stud_service.keyring import KeyringError, ensure_dev_keys
 from stud_service.ports import Port
-from stud_service.run import SERVICE_NAMES
 from stud_service.torn_file import cut_torn_tail
+from stud_topology import services
 
-SERVICES = ("wallet", "dealer", "rules", "table")
-"""Start order: who answers questions comes before who asks them."""
+SERVICES = services.NAMES
+"""In the order of their start."""
 
-FIRST_PORT = 7100
-"""The log's server; the services follow, see PORTS."""
+FIRST_PORT = services.LOG_PORT
 
 TAIL_BYTES = 64 * 1024
 """So much of the end of a log is looked at."""
 
-PORTS = (SERVER, "table", "dealer", "rules", "wallet")
+PORTS = (SERVER, *(service.name for service in services.BY_PORT))
 """Who listens on the first port, the next one, and so on."""
 
 SILENT_S = 40.0
@@ -218,7 +217,7 @@ class Stack:
         return self.data_dir / "logs" / f"{name}.log"
 
     def _module(self, name: str) -> str:
-        return f"{name}_service"
+        return services.service_called(name).module
 
     def _environment(self, name: str) -> dict[str, str]:
         return {
@@ -236,13 +235,13 @@ class Stack:
 
     async def _wait_healthy(self, name: str, process: asyncio.subprocess.Process, waiting: Waiting) -> None:
         """Wait for a service as long as it gets on with its log. Raises StackError."""
-        patience = Patience(self.silent_s)
+        patience, grpc_name = Patience(self.silent_s), services.service_called(name).grpc_name
         while True:
             if process.returncode is not None:
                 raise StackError(f"{name} ended with {process.returncode} at start: {self.last_words(name)}")
             if not (self._is_up or self.server.running):
                 raise StackError(f"the log's server died: {self.server.why_it_ended()}")
-            problem, commits = await asyncio.to_thread(asked, self.endpoints[name], SERVICE_NAMES[name], timeout_s=1.0)
+            problem, commits = await asyncio.to_thread(asked, self.endpoints[name], grpc_name, timeout_s=1.0)
             if problem is None:
                 return
             patience.heard(commits)

@@ -1,4 +1,4 @@
-"""StudClient: one caller's view of the four services."""
+"""StudClient: one caller's view of the services."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class StudClient:
         if stub is None:
             channel = self._channels.get(name)
             if channel is None:
-                channel = self._channels[name] = open_channel(getattr(self.endpoints, name))
+                channel = self._channels[name] = open_channel(self.endpoints[name])
             calling = CallingChannel(channel, self._token, self._timeout_s, wait_for_ready=self._wait_for_ready)
             stub = self._stubs[name] = make(cast("grpc.aio.Channel", calling))
         return cast("Stub", stub)

@@ -1,28 +1,38 @@
-"""Where the four services listen."""
+"""Where the services are found."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from stud_topology.services import NAMES, SERVICES
 
 RUNNING = Path("var/stud.json")
 """Written by `stud up`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoints:
-    """host:port of each service; the defaults are those of the services themselves."""
+class Endpoints(Mapping[str, str]):
+    """host:port of each service by its name; what is not given is the default of the service itself."""
 
-    table: str = "127.0.0.1:7101"
-    dealer: str = "127.0.0.1:7102"
-    rules: str = "127.0.0.1:7103"
-    wallet: str = "127.0.0.1:7104"
+    def __init__(self, **given: str) -> None:
+        """`Endpoints(table="10.0.0.5:7101")`. Raises TypeError for a name that is no service's."""
+        if unknown := given.keys() - set(NAMES):
+            raise TypeError(f"{', '.join(sorted(unknown))}: want names of services, which are {', '.join(NAMES)}")
+        self._addresses = {service.name: service.address for service in SERVICES} | given
 
+    def __getitem__(self, name: str) -> str:
+        return self._addresses[name]
 
-NAMES = tuple(field.name for field in fields(Endpoints))
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._addresses)
+
+    def __len__(self) -> int:
+        return len(self._addresses)
+
+    def __repr__(self) -> str:
+        return f"Endpoints({', '.join(f'{name}={address!r}' for name, address in self.items())})"
 
 
 def load_endpoints(path: Path | None = None, environ: Mapping[str, str] | None = None, **given: str) -> Endpoints:
@@ -32,7 +42,7 @@ def load_endpoints(path: Path | None = None, environ: Mapping[str, str] | None =
     """
     environ = os.environ if environ is None else environ
     from_environ = {name: value for name in NAMES if (value := environ.get(f"STUD_{name.upper()}_ENDPOINT"))}
-    return replace(Endpoints(), **{**_of_running(RUNNING if path is None else path), **from_environ, **given})
+    return Endpoints(**{**_of_running(RUNNING if path is None else path), **from_environ, **given})
 
 
 def _of_running(path: Path) -> dict[str, str]:

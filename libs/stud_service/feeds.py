@@ -19,7 +19,7 @@ What may go wrong, and what then happens:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -32,6 +32,7 @@ from stud_eventlog.types import START, EventLogError, FeedEntry
 from stud_service.kit import Kit, for_ever
 from stud_service.parking import Parking
 from stud_service.patience import STANDS_STILL, Backoff, Poison, poisons, settle
+from stud_topology.services import SERVICES, Service, followed_by, service_called, trimmed_by
 from stud_wire.codec import UnknownEventError
 
 __all__ = ["Counts", "FeedReader", "Poison"]
@@ -62,39 +63,45 @@ class Counts:
 
 
 class FeedReader:
-    """Reads all feeds of a service. A process has one: reads of one log wait for each other."""
+    """Reads what the kit's service follows, and drops from the feeds that it writes what all their readers have passed:
+    who they are is said in one table (`stud_topology.services`). A process has one reader: reads of one log wait for
+    each other.
+    """
 
     def __init__(
         self,
         kit: Kit,
-        service: str,
-        feeds: Sequence[str],
         handle: Handle,
         key: Key,
         *,
+        feeds: Sequence[str] | None = None,
+        services: Sequence[Service] = SERVICES,
         limit: int = LIMIT,
         block_ms: int = BLOCK_MS,
-        trim_readers: Mapping[str, Sequence[str]] | None = None,
         trim_every_s: float = TRIM_EVERY_S,
     ) -> None:
         """`handle` gets entries of one table and returns when their effects are durable; `key` returns the table's id,
-        or None for an entry to skip. `trim_readers` names, for each feed that this service *writes*, the services that
-        read it: entries that all of them have passed are dropped every `trim_every_s`.
+        or None for an entry to skip. `feeds`: some of those that it follows, instead of all. Raises ValueError for one
+        that the table of services does not name: whoever writes it would drop what has not been read here.
         """
+        service = service_called(kit.name, services)
+        currencies = kit.settings.currencies
+        feeds = followed_by(service, currencies) if feeds is None else feeds
+        _check_followed(service, feeds)
         self.counts = Counts()
         self._log = kit.log
-        self._service = service
+        self._service = service.name
         self._key = key
         self._limit = limit
         self._block_ms = block_ms
-        self._trim_readers = dict(trim_readers or {})
+        self._trim_readers = trimmed_by(service, currencies, services)
         self._trim_every_s = trim_every_s
         self._positions = dict.fromkeys(feeds, START)
         self._stalled_until: dict[str, float] = {}
         self._unsaved: dict[str, str] = {}
         self._save_is_due = asyncio.Event()
         self._handle = handle
-        self._parking = Parking(kit.log, service, feeds)
+        self._parking = Parking(kit.log, service.name, feeds)
         self._in_hand: frozenset[str] = frozenset()
         self._next_on_cursor_ahead = kit.log.on_cursor_ahead
         kit.log.on_cursor_ahead = self._rewind
@@ -331,3 +338,13 @@ class FeedReader:
             for feed, readers in self._trim_readers.items():
                 with suppress(EventLogError):  # the next round will do
                     await self._log.trim_feed(feed, readers)
+
+
+def _check_followed(service: Service, feeds: Sequence[str]) -> None:
+    for feed in feeds:
+        name = keys.parse_stream(feed)
+        if name is None or name.kind not in service.follows:
+            raise ValueError(
+                f"{service.name} follows {', '.join(service.follows)}, not {feed}: name its kind in the service's line "
+                "in stud_topology.services, else its entries are dropped before they are read"
+            )

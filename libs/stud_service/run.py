@@ -35,10 +35,10 @@ from stud_service.refusals import Refused
 from stud_service.server_options import server_options
 from stud_service.settings import ServiceSettings, SettingsError, load_settings
 from stud_service.tokens import KeyFileError, Verifier, load_public_key
+from stud_topology.services import service_called
 
 logger = structlog.get_logger(__name__)
 
-SERVICE_NAMES = {name: f"stud.{name}.v1.{name.capitalize()}Service" for name in ("table", "dealer", "rules", "wallet")}
 LAST_LINES_S = 1.0
 """For what still waits to be logged at the end, should nobody read it."""
 
@@ -102,6 +102,7 @@ class Process:
 
     def __init__(self, name: str, settings: ServiceSettings) -> None:
         self.name = name
+        self.service = service_called(name)
         self.settings = settings
         self.stop_asked = asyncio.Event()
         self._started = False
@@ -201,7 +202,7 @@ class Process:
         kit.spawn(kit.watch_clock(), "watch clock")
         app.register(server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
-        names = [SERVICE_NAMES.get(self.name, self.name), health.SERVICE_NAME, reflection.SERVICE_NAME]
+        names = [self.service.grpc_name, health.SERVICE_NAME, reflection.SERVICE_NAME]
         reflection.enable_server_reflection(names, server)
         self._tell(serving=False)
         await server.start()
@@ -264,7 +265,7 @@ class Process:
         self._tell(serving=self._watch is not None and self._watch.serving)
 
     def _tell(self, *, serving: bool) -> None:
-        self._health.tell(("", SERVICE_NAMES.get(self.name, self.name)), serving=serving)
+        self._health.tell(("", self.service.grpc_name), serving=serving)
         if self._started:
             logger.info("health", serving=serving)
 

@@ -17,10 +17,9 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from stud_eventlog import keys
 from stud_service.tokens import MAX_LIFE_S
+from stud_topology.services import BY_PORT, HOST, LOG_PORT, service_called
 
 PREFIX = "STUD_"
-PORTS = {"table": 7101, "dealer": 7102, "rules": 7103, "wallet": 7104}
-"""Redis has 7100 in a local run."""
 
 MANY = 10_000_000
 """As good as no limit."""
@@ -45,7 +44,7 @@ class ServiceSettings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True)
 
-    redis_url: str = Field(default="redis://127.0.0.1:7100/0", description="where the log is")
+    redis_url: str = Field(default=f"redis://{HOST}:{LOG_PORT}/0", description="where the log is")
     listen: str = Field(
         default="127.0.0.1:0", description="where the service listens: STUD_TABLE_LISTEN and so on go before"
     )
@@ -156,7 +155,7 @@ def variables() -> list[Variable]:
     for field, about in ServiceSettings.model_fields.items():
         default = "version of the package" if field == "build" else _in_text(about.default)
         if field == "listen":
-            default = f"127.0.0.1:{min(PORTS.values())} … {max(PORTS.values())}"
+            default = f"{BY_PORT[0].address} … {BY_PORT[-1].port}"
         found.append(Variable(PREFIX + field.upper(), about.description or "", default))
     return found
 
@@ -178,7 +177,7 @@ def load_settings(
     flags = _parser(name).parse_args(list(arguments))
     given: dict[str, Any] = {}
     listen = flags.listen or environ.get(f"{PREFIX}{name.upper()}_LISTEN") or environ.get(f"{PREFIX}LISTEN")
-    given["listen"] = listen or f"127.0.0.1:{PORTS.get(name, 0)}"
+    given["listen"] = listen or service_called(name).address
     if flags.allow_stacked_decks:
         given["allow_stacked_decks"] = True
     try:

@@ -9,13 +9,9 @@ from dealer_service.safe import KEYS, Safe
 from dealer_service.servicer import DealerServicer
 from dealer_service.shoe import Shoes
 from stud.dealer.v1 import dealer_service_pb2_grpc as rpc
-from stud_eventlog import keys
 from stud_service.feeds import FeedReader
 from stud_service.keyring import KeyRing
 from stud_service.kit import Kit
-
-READERS = ("table", "rules")
-"""Who reads the dealer's feed; what both have passed is dropped."""
 
 
 class DealerApp:
@@ -29,9 +25,7 @@ class DealerApp:
     async def start(self) -> None:
         """Listen to the tables of all shards. Decks are read when a table's first message comes."""
         listener = Listener(self._kit, self._safe, self.shoes)
-        feeds = [keys.table_feed(shard) for shard in range(keys.SHARDS)]
-        trim = {keys.dealer_feed(shard): READERS for shard in range(keys.SHARDS)}
-        reader = FeedReader(self._kit, "dealer", feeds, listener.handle, table_of, trim_readers=trim)
+        reader = FeedReader(self._kit, listener.handle, table_of)
         self._kit.spawn(reader.run(), "table feeds")
 
     def register(self, server: grpc.aio.Server) -> None:

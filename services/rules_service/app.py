@@ -7,9 +7,7 @@ import grpc
 from rules_service.referee import Referee, table_of
 from rules_service.resolving import Resolver
 from rules_service.servicer import RulesServicer
-from rules_service.waiting import SERVICE
 from stud.rules.v1 import rules_service_pb2_grpc as rpc
-from stud_eventlog import keys
 from stud_service.feeds import FeedReader
 from stud_service.keyring import KeyRing
 from stud_service.kit import Kit
@@ -27,8 +25,7 @@ class RulesApp:
     async def start(self) -> None:
         """Fold what was said so far, then listen to the dealer."""
         await patiently(self.referee.load, self._kit.log, what="fold verdicts")
-        feeds = [keys.dealer_feed(shard) for shard in range(keys.SHARDS)]
-        reader = FeedReader(self._kit, SERVICE, feeds, self.referee.handle, table_of)
+        reader = FeedReader(self._kit, self.referee.handle, table_of)
         self._kit.spawn(reader.run(), "dealer feeds")
         self._kit.spawn(self.referee.waiting.retry_on(), "retries")
 

@@ -12,7 +12,6 @@ import structlog
 from stud.table.v1 import table_service_pb2_grpc as rpc
 from stud_core.commands import Command
 from stud_core.deck_events import LogRef
-from stud_eventlog import keys
 from stud_eventlog.errors import LogUnavailable
 from stud_eventlog.types import EventLogError, FeedEntry, Head
 from stud_service.feeds import FeedReader, Poison
@@ -51,11 +50,7 @@ class TableApp:
     async def start(self) -> None:
         """Load every table, then listen."""
         await self.registry.load_all()
-        feeds = [
-            feed for shard in range(keys.SHARDS) for feed in inbound.feeds_of(shard, self._kit.settings.currencies)
-        ]
-        trims = {keys.table_feed(shard): ("dealer", "wallet") for shard in range(keys.SHARDS)}
-        reader = self._reader = FeedReader(self._kit, "table", feeds, self.handle, inbound.table_of, trim_readers=trims)
+        reader = self._reader = FeedReader(self._kit, self.handle, inbound.table_of)
         self._kit.spawn(reader.run(), "table feeds")
         self._kit.spawn(self._housekeeping(), "table housekeeping")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -143,9 +142,3 @@ _ANSWERS = tuple(kind for kind in _COMMANDS if kind.__module__ == le.__name__)
 def harmless(reason: str) -> bool:
     """Whether a refusal only says that the fact was recorded before, or no longer matters."""
     return reason in {"ALREADY_DONE", "TABLE_PAUSED"}
-
-
-def feeds_of(shard: int, currencies: Sequence[str]) -> list[str]:
-    """Return every feed a table of this shard listens to."""
-    feeds = [keys.dealer_feed(shard), keys.verdicts(shard)]
-    return feeds + [keys.ledger_feed(currency, shard) for currency in currencies]

@@ -51,10 +51,7 @@ class WalletApp:
         await patiently(self.verdicts.load, self._kit.log, what="read verdicts")
         for table in self.verdicts.tables():
             await self._try_again(table)  # an operator's correction may have changed what was in the way
-        shards = range(keys.SHARDS)
-        feeds = [*map(keys.table_feed, shards), *map(keys.verdicts, shards)]
-        trims = {keys.ledger_feed(currency, shard): ("table",) for currency in self.books for shard in shards}
-        reader = FeedReader(self._kit, "wallet", feeds, self.handle, table_of, trim_readers=trims)
+        reader = FeedReader(self._kit, self.handle, table_of)
         self._kit.spawn(reader.run(), "wallet feeds")
         self._kit.spawn(self._watch(), "wallet settlements")
 

@@ -4,7 +4,6 @@ import re
 import subprocess
 import sys
 import zipfile
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,11 @@ import yaml
 from stud_client import load_endpoints
 from stud_eventlog.guards import server_problems
 from stud_service.keyring import FOLDERS, JWT_FOLDER
-from stud_service.settings import PORTS
+from stud_topology import services
 from tests.arch.repository import ROOT, text_of, tracked_files
 
-SERVICES = ("table", "dealer", "rules", "wallet")
+SERVICES = services.NAMES
+PORTS = {service.name: service.port for service in services.SERVICES}
 PACKAGES = {p.parent.name for p in tracked_files() if p.name == "py.typed"}
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 DOCKERFILE = (ROOT / "deploy/docker/Dockerfile").read_text()
@@ -153,7 +153,7 @@ def test_memory_leaves_no_trace_and_is_mounted_as_every_runtime_can(name: str):
 def test_commands_in_the_container_for_operators_find_the_services():
     environment = COMPOSE["services"]["init"]["environment"]
     found = load_endpoints(Path("/nonexistent"), environment)
-    assert asdict(found) == {name: f"{name}:{PORTS[name]}" for name in SERVICES}
+    assert dict(found) == {name: f"{name}:{PORTS[name]}" for name in SERVICES}
     assert {variable: environment[variable] for variable in ENDPOINTS}.keys() == ENDPOINTS
 
 

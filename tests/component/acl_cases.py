@@ -1,4 +1,4 @@
-"""Who owns which key, written down a second time and independently of users.acl; test_acl.py tries it out."""
+"""Who owns which key, from the one table of services and independently of users.acl; test_acl.py tries it out."""
 
 import os
 import shutil
@@ -8,11 +8,13 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from stud_eventlog import keys
+from stud_topology.services import NAMES
+from stud_topology.services import SERVICES as ALL
 
 REDIS_FILES = Path(__file__).resolve().parents[2] / "deploy" / "redis"
 SHARD = 7
 CURRENCY = "EUR"
-SERVICES = ("table", "dealer", "rules", "wallet")
+SERVICES = NAMES
 USERS = (*SERVICES, "operator")
 
 
@@ -40,14 +42,25 @@ def _own(service: str) -> list[Key]:
     ]
 
 
+STREAMS: dict[keys.Kind, str] = {
+    "table": keys.table_log(SHARD, "t-1"),
+    "deck": keys.deck_log(SHARD, "t-1"),
+    "verdicts": keys.verdicts(SHARD),
+    "ledger": keys.ledger_log(CURRENCY),
+    "table-events": keys.table_feed(SHARD),
+    "dealer-events": keys.dealer_feed(SHARD),
+    "ledger-feed": keys.ledger_feed(CURRENCY, SHARD),
+}
+
+
+def _stream(kind: keys.Kind, writer: str) -> Key:
+    readers = [service.name for service in ALL if kind in {*service.follows, *service.looks_up}]
+    return _key(STREAMS[kind], "stream", writer, " ".join(readers))
+
+
 KEYS = [
-    _key(keys.table_log(SHARD, "t-1"), "stream", "table", "dealer rules wallet"),
-    _key(keys.deck_log(SHARD, "t-1"), "stream", "dealer", "rules"),
-    _key(keys.verdicts(SHARD), "stream", "rules", "table wallet"),
-    _key(keys.ledger_log(CURRENCY), "stream", "wallet", "table"),
-    _key(keys.table_feed(SHARD), "stream", "table", "dealer wallet"),
-    _key(keys.dealer_feed(SHARD), "stream", "dealer", "table rules"),
-    _key(keys.ledger_feed(CURRENCY, SHARD), "stream", "wallet", "table"),
+    *(_stream(service.log, service.name) for service in ALL),
+    *(_stream(service.feed, service.name) for service in ALL if service.feed is not None),
     _key(keys.lobby(SHARD), "hash", "table"),
     _key(
         keys.cursor("table", keys.ledger_feed(CURRENCY, SHARD)),
@@ -65,7 +78,7 @@ KEYS = [
     *(key for service in SERVICES for key in _own(service)),
 ]
 LOGS_AND_FEEDS = [key for key in KEYS if key.kind == "stream" and key.writer != "nobody"]
-FEEDS = {keys.table_feed(SHARD), keys.dealer_feed(SHARD), keys.ledger_feed(CURRENCY, SHARD)}
+FEEDS = {STREAMS[service.feed] for service in ALL if service.feed is not None}
 """What its owner may trim."""
 
 

@@ -18,6 +18,7 @@ from stud_eventlog import keys
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import NO_HASH, Append, ChainBroken, FeedItem, LobbyRow
 from stud_service.embedded import EmbeddedServer
+from stud_topology.services import followed_by, service_called, streams_of
 from tests.component.acl_cases import (
     CURRENCY,
     FEEDS,
@@ -38,16 +39,10 @@ from tests.component.acl_cases import (
 # The event log's own work is tried in another shard and currency, where no test has written nonsense.
 WORK_SHARD, WORK_CURRENCY = 8, "XTS"
 LOG_OF = {
-    "table": (keys.table_log(WORK_SHARD, "t-1"), keys.table_feed(WORK_SHARD)),
-    "dealer": (keys.deck_log(WORK_SHARD, "t-1"), keys.dealer_feed(WORK_SHARD)),
-    "rules": (keys.verdicts(WORK_SHARD), None),
-    "wallet": (keys.ledger_log(WORK_CURRENCY), keys.ledger_feed(WORK_CURRENCY, WORK_SHARD)),
-}
-FEEDS_READ = {
-    "table": [keys.dealer_feed(WORK_SHARD), keys.verdicts(WORK_SHARD), keys.ledger_feed(WORK_CURRENCY, WORK_SHARD)],
-    "dealer": [keys.table_feed(WORK_SHARD)],
-    "rules": [keys.dealer_feed(WORK_SHARD)],
-    "wallet": [keys.table_feed(WORK_SHARD), keys.verdicts(WORK_SHARD)],
+    "table": keys.table_log(WORK_SHARD, "t-1"),
+    "deck": keys.deck_log(WORK_SHARD, "t-1"),
+    "verdicts": keys.verdicts(WORK_SHARD),
+    "ledger": keys.ledger_log(WORK_CURRENCY),
 }
 
 pytestmark = pytest.mark.xdist_group("acl")
@@ -260,7 +255,9 @@ async def test_a_service_can_do_its_work(server: EmbeddedServer, service: str):
     try:
         await operator.initialise()
         await log.require_initialised()
-        stream, feed = LOG_OF[service]
+        about = service_called(service)
+        stream = LOG_OF[about.log]
+        (feed,) = streams_of(about.feed, [WORK_CURRENCY], [WORK_SHARD]) if about.feed else [None]
         head = await log.head(stream)
         append = Append(
             stream,
@@ -275,7 +272,7 @@ async def test_a_service_can_do_its_work(server: EmbeddedServer, service: str):
         if feed:
             assert await log.trim_feed(feed, list(SERVICES)) == 0
 
-        for read in FEEDS_READ[service]:
+        for read in followed_by(about, [WORK_CURRENCY], [WORK_SHARD]):
             entries = await log.read_stream_as_feed(read) if read == keys.verdicts(WORK_SHARD) else []
             entries += await log.read_feeds({read: "0-0"}, block_ms=0)
             last = entries[-1].entry_id if entries else "0-0"

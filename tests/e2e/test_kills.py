@@ -11,13 +11,14 @@ from stud.common.v1 import seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud_client import StudError
 from stud_core import events as ev
+from stud_topology.services import NAMES
 from tests.support.playing import STAY, Player, Table
 from tests.support.proxy import Proxy
 from tests.support.system import PATIENCE_S, Live, shared, until
 
 pytestmark = shared("kills")
 
-SERVICES = ("table", "dealer", "rules", "wallet")
+SERVICES = NAMES
 STACK: dict[str, Any] = {}
 
 

@@ -93,7 +93,7 @@ def key(entry: FeedEntry) -> str | None:
 def reader_for(echo: Echo, tables: Sequence[str], **options: object) -> FeedReader:
     kit = Kit(SERVICE, ServiceSettings(), echo.log)
     feeds = sorted({feed_of(table) for table in tables})
-    return FeedReader(kit, SERVICE, feeds, echo.handle, key, **{"block_ms": 50, **options})  # type: ignore[arg-type]
+    return FeedReader(kit, echo.handle, key, **{"feeds": feeds, "block_ms": 50, **options})  # type: ignore[arg-type]
 
 
 async def main(url: str, tables: Sequence[str]) -> None:

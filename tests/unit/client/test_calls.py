@@ -293,12 +293,12 @@ def test_what_is_read_only_is_told_by_its_name():
 def test_where_endpoints_come_from(tmp_path: Path):
     path = tmp_path / "stud.json"
     assert load_endpoints(path, {}) == Endpoints()
-    assert Endpoints().wallet == "127.0.0.1:7104"
+    assert Endpoints()["wallet"] == "127.0.0.1:7104"
     path.write_text(json.dumps({"endpoints": {"table": "h:1", "dealer": "h:2"}, "pid": 7}))
     assert load_endpoints(path, {}) == Endpoints(table="h:1", dealer="h:2")
     environ = {"STUD_TABLE_ENDPOINT": "e:1", "STUD_RULES_ENDPOINT": "e:3"}
     assert load_endpoints(path, environ) == Endpoints(table="e:1", dealer="h:2", rules="e:3")
-    assert load_endpoints(path, environ, table="a:1").table == "a:1"
+    assert load_endpoints(path, environ, table="a:1")["table"] == "a:1"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"endpoints": 7}'])

@@ -15,6 +15,7 @@ from stud_service import parking
 from stud_service.feeds import FeedReader
 from stud_service.patience import Poison
 from stud_service.refusals import Refused
+from stud_topology.services import Service
 from stud_wire.codec import UnknownEventError
 from tests.support.echo import SERVICE, Echo, count, feed_of, key, parse, reader_for
 from tests.support.kit import logged, until
@@ -442,7 +443,7 @@ async def test_a_message_of_nobody_s_stalls_rather_than_being_lost(log, store):
     from stud_service.kit import Kit
     from stud_service.settings import ServiceSettings
 
-    reader = FeedReader(Kit("table", ServiceSettings(), log), "table", [feed], echo.handle, key, block_ms=20)
+    reader = FeedReader(Kit("table", ServiceSettings(), log), echo.handle, key, feeds=[feed], block_ms=20)
     async with running(reader):
         await until(lambda: reader.counts.stalls > 0)
         assert reader.stalled == {feed}
@@ -539,8 +540,8 @@ async def test_a_rewind_of_somebody_else_s_feed_is_passed_on(log, echo):
 
 async def test_the_feeds_it_writes_are_trimmed_below_their_readers(log, echo):
     await count(log, T1, 5)
-    readers = {feed_of(T1): [SERVICE]}
-    async with running(reader_for(echo, TABLES, trim_readers=readers, trim_every_s=0.02)):
+    alone = [Service(SERVICE, 1, "deck", "table-events", ("table-events",))]
+    async with running(reader_for(echo, TABLES, services=alone, trim_every_s=0.02)):
         await echo.until(T1, 5)
         await saved(log, T1)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stud_service import settings as module
-from stud_service.settings import PORTS, ServiceSettings, SettingsError, load_settings, variables
+from stud_service.settings import ServiceSettings, SettingsError, load_settings, variables
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,6 @@ def test_defaults():
     assert settings.currencies == ("EUR", "USD", "GBP", "CAD", "XTS")
     assert (settings.allow_volatile, settings.allow_stacked_decks) == (False, False)
     assert settings.build
-    assert sorted(PORTS.values()) == [7101, 7102, 7103, 7104]
 
 
 def test_the_environment(monkeypatch: pytest.MonkeyPatch):

@@ -199,7 +199,7 @@ async def test_a_waiting_hand_holds_up_its_own_table_only_and_is_tried_again(
     del court.rows(rig.table_stream)[-3:]  # the end of the hand, and the deck of the next one behind it
     from rules_service.referee import table_of
 
-    reader = FeedReader(court.kit, SERVICE, [rig.feed], court.referee.handle, table_of, block_ms=20)
+    reader = FeedReader(court.kit, court.referee.handle, table_of, feeds=[rig.feed], block_ms=20)
     tasks = [asyncio.create_task(reader.run()), asyncio.create_task(court.referee.waiting.retry_on())]
     try:
         await until(lambda: any(w.attempts > 1 for w in court.referee.waiting.tables.values()))

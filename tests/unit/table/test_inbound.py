@@ -15,6 +15,7 @@ from stud_eventlog import keys
 from stud_eventlog.types import EventLogError, FeedEntry
 from stud_service.feeds import Poison
 from stud_service.refusals import CODES, Refused
+from stud_topology.services import followed_by, service_called
 from stud_wire.codec import UnknownEventError
 from stud_wire.commits import Meta, encode_commit, encode_event
 from table_service import inbound
@@ -98,15 +99,6 @@ def test_an_event_of_a_newer_build_stalls_unless_it_may_be_ignored():
     assert inbound.read_entry(entry(stream, commit_pb2.Event(ignorable=True).SerializeToString())) == []
 
 
-def test_a_shard_listens_to_dealer_referee_and_every_currency():
-    assert inbound.feeds_of(7, ["EUR", "XTS"]) == [
-        "{s07}:dealer-events",
-        "{s07}:verdicts",
-        "{ledger:EUR}:to:s07",
-        "{ledger:XTS}:to:s07",
-    ]
-
-
 @simulated
 async def test_every_message_may_come_twice(tmp_path):
     """All that was ever said to a table is said again: nothing changes, nothing is parked."""
@@ -118,7 +110,7 @@ async def test_every_message_may_come_twice(tmp_path):
         await game.close()
         await asyncio.sleep(1)
         log, head = system.kits["table"].log, (await system.actor("t-1")).head
-        feeds = inbound.feeds_of(SHARD, ["EUR", "XTS"])
+        feeds = followed_by(service_called("table"), ["EUR", "XTS"], [SHARD])
         everything = await log.read_feeds(dict.fromkeys(feeds, "0-0"), 10_000, 0)
         assert len(everything) > 15
         await system.tables.handle([e for e in everything if inbound.table_of(e) == "t-1"])

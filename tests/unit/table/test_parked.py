@@ -9,6 +9,7 @@ from stud_core import deck_events as de
 from stud_core import events as ev
 from stud_eventlog import keys
 from stud_eventlog.types import Head
+from stud_topology.services import NAMES
 from stud_wire.commits import decode_commit, encode_event
 from tests.support.playing_memory import STAY, Game
 from tests.support.system_memory import MemorySystem, simulated
@@ -114,7 +115,7 @@ async def test_an_operator_may_let_it_go_on_before_the_line_is_free(tmp_path):
         assert game.table.stands_for == ""
 
 
-@pytest.mark.parametrize("service", ["table", "dealer", "rules", "wallet"])
+@pytest.mark.parametrize("service", NAMES)
 def test_a_message_is_judged_on_what_the_log_says_before_it_is_called_poison(tmp_path, service):
     """Another instance takes over and writes: what the first one hears meanwhile is not parked; its memory is old."""
 
