@@ -1,7 +1,7 @@
 """Imperatives a table may refuse. Accounts come from the caller's identity, never from a request.
 
 Commands named ``Record…`` bring a fact of another service; they are idempotent by the numbers in the
-table's state (architecture R3): one that was already recorded is refused with ALREADY_DONE.
+table's state (architecture.md, R3): one that was already recorded is refused with ALREADY_DONE.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class RecordDeck(C, frozen=True, gc=False):
 
 
 class StartHand(C, frozen=True, gc=False):
-    """Open the antes when the gate is open (architecture 5, Hand); refused with HAND_NOT_STARTABLE else."""
+    """Open the antes when the gate is open (architecture.md, "A hand"); refused with HAND_NOT_STARTABLE else."""
 
 
 class PostAnte(C, frozen=True, gc=False):

@@ -1,4 +1,4 @@
-"""Conservation of chips: checked on the folded copy before every append (architecture 4)."""
+"""Conservation of chips: checked on the folded copy before every append (architecture.md, "Conservation")."""
 
 from __future__ import annotations
 

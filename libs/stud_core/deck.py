@@ -2,7 +2,7 @@
 
 Works on positions 0..51 of a committed deck. Positions are no secret; what lies there is, and comes in from outside
 only where a card is turned up (:class:`~stud_core.clear_deck.ClearDeck`) or put into a box (``seal``). Each
-``decide_…`` returns the events to write, none when the state says that it was done before (architecture R3), or
+``decide_…`` returns the events to write, none when the state says that it was done before (architecture.md, R3), or
 a :class:`Refusal`; ``evolve`` never fails on a recorded event.
 """
 

@@ -424,7 +424,7 @@ class HandVoided(E, frozen=True, gc=False):
 
 
 class TableHandVerified(E, frozen=True, gc=False):
-    """The verdict as this table read it; opens the gate for the next hand (architecture R4)."""
+    """The verdict as this table read it; opens the gate for the next hand (architecture.md, R4)."""
 
     hand_no: int
     verdict_version: int

@@ -1,4 +1,4 @@
-"""Why no hand starts at a table; the shell adds what needs a clock or a memory gauge (architecture 5, Hand)."""
+"""Why no hand starts at a table; the shell adds what needs a clock or a memory gauge (architecture.md, "A hand")."""
 
 from __future__ import annotations
 

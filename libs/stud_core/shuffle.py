@@ -1,6 +1,6 @@
 """From a 256-bit seed to a deck: the one small module of the product that decides which card lies where.
 
-Everything follows from the seed (architecture 6): the commitment that is published before the antes, the
+Everything follows from the seed (architecture.md, "The deck"): the commitment that is published before the antes, the
 order of the 52 cards, and ``river_rank``, the order in which a pool of cards is dealt when the river is
 reshuffled (P34, P35; B.12), so that no randomness enters once cards have been seen.
 

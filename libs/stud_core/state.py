@@ -28,7 +28,7 @@ from stud_core.ruleset import TableConfig
 
 
 class Life(IntEnum):
-    """A table's life (architecture 5, Table life)."""
+    """A table's life (architecture.md, "The life of a table")."""
 
     OPEN = 1
     DRAINING = 2

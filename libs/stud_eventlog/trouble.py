@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MEMORY_LIMIT = 0.85
-"""Above this share of the server's memory no hand is started; running hands finish (architecture 3)."""
+"""Above this share of the server's memory no hand is started; running hands finish (architecture.md, "Appending")."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the tables tell the dealer, and what he does about it: one commit per message (architecture 2, 5, 6)."""
+"""What the tables tell the dealer, and what he does about it: one commit per message (architecture.md, "A hand")."""
 
 from __future__ import annotations
 

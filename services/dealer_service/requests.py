@@ -1,4 +1,7 @@
-"""Request ids of accepted calls, folded from the log: a repeated call answers the first result (architecture 7)."""
+"""Request ids of accepted calls, folded from the log: a repeated call answers the first result.
+
+See architecture.md, "Calls".
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What the referee has said so far, folded from the verdict logs at start and kept up with every append.
 
-One final verdict per table and hand (architecture R3): a hand at or below ``final_hand`` is decided for good.
+One final verdict per table and hand (architecture.md, R3): a hand at or below ``final_hand`` is decided for good.
 """
 
 from __future__ import annotations

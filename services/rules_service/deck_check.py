@@ -1,4 +1,7 @@
-"""Whether the dealer dealt the deck he had committed to: commitment, order, root, every position (architecture 6)."""
+"""Whether the dealer dealt the deck he had committed to: commitment, order, root, every position.
+
+See architecture.md, "The deck".
+"""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def _again(state: Table, commit: Recorded, open_cards: OpenCards) -> Table | Cod
             continue
         events, after = decided
         if after.wants_showdown and after.hand is not None:
-            # The showdown rides along in the same commit, as at the table (architecture 4).
+            # The showdown rides along in the same commit, as at the table (architecture.md, "The core").
             hand = after.hand
             cards = {seat: open_cards(after, seat) for seat in hand.order if hand.live[seat]}
             shown = step(after, cmd.Showdown(cards), ctx)

@@ -1,4 +1,6 @@
-"""The referee at work: from the dealer's notice that a hand is over to a verdict in the log (architecture R4; 5, End).
+"""The referee at work: from the dealer's notice that a hand is over to a verdict in the log.
+
+See architecture.md, "The end of a hand".
 
 Judging itself is in :mod:`rules_service.judge` and touches nothing; here are the reads before and the append after it.
 """

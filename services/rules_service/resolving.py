@@ -1,4 +1,7 @@
-"""ResolveHand: two operators decide a hand that the referee disputes, or can never judge (architecture 5, Dispute)."""
+"""ResolveHand: two operators decide a hand that the referee disputes, or can never judge.
+
+See architecture.md, "A dispute".
+"""
 
 from __future__ import annotations
 

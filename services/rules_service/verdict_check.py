@@ -1,4 +1,4 @@
-"""Whether what a table recorded of the referee's verdicts is what the referee's own log holds (architecture R4)."""
+"""Whether what a table recorded of the referee's verdicts is what the referee's own log holds (architecture.md, R4)."""
 
 from __future__ import annotations
 

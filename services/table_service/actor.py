@@ -2,7 +2,7 @@
 
 Everything that touches a table goes through ``submit``; the worker decides, appends, and only then
 publishes and answers. A caller that goes away changes nothing: the worker finishes what it began. While an
-append has no answer the table takes no other decision (architecture 3).
+append has no answer the table takes no other decision (architecture.md, "Appending").
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Choices made ahead of the turn: their owner's alone, in memory, never in the log (W28; architecture 7).
+"""Choices made ahead of the turn: their owner's alone, in memory, never in the log (W28; architecture.md, "Calls").
 
 After every commit what no longer holds is dropped; when its owner's turn has come a choice becomes his action, under
 the request id it was made with, so that whoever sends the choice again is told that result.

@@ -12,7 +12,7 @@ from stud_core.state import Table
 from stud_core.timers import next_deadline
 
 LATE_MS = 1000
-"""A timer or an append that is later than this is our fault: the clock starts afresh (architecture 9)."""
+"""A timer or an append that is later than this is our fault: the clock starts afresh (architecture.md, "Time")."""
 
 DEALER_PATIENCE_MS = 30_000
 """How long a deal may take before it is called silence: a dealer that is only started again is back sooner."""

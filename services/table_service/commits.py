@@ -31,7 +31,7 @@ OUTBOX = (
     events.HandEnded,
     events.HandVoided,
 )
-"""Events that other services read (architecture 11)."""
+"""Events that other services read (architecture.md, "Who owns which fact")."""
 
 LOBBY = (
     events.TableOpened,

@@ -33,7 +33,7 @@ from table_service.mail import Outcome
 from table_service.views import sitting_of
 
 SEAT_ANSWER_S = 5.0
-"""TakeSeat waits so long for the wallet, then answers PENDING (architecture 5)."""
+"""TakeSeat waits so long for the wallet, then answers PENDING (architecture.md, "Buying in")."""
 
 MakeCommand = Callable[[TableActor, str, Any], Command]
 

@@ -1,4 +1,4 @@
-"""Facts of the other services -> commands for a table (architecture 2, R1: one trigger each)."""
+"""Facts of the other services -> commands for a table (architecture.md, R1: one trigger each)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was accepted under which request id, folded from the log (architecture 7; ADR 0007).
+"""What was accepted under which request id, folded from the log (architecture.md, "Calls"; ADR 0007).
 
 Who asks for money (TakeSeat, AddChips, LeaveSeat) is remembered for good, about 160 bytes a call; everything else for
 this hand and the last. The same id and content answers the first result again; the same id with other content is

@@ -42,6 +42,6 @@ def command_for(table: str, event: Any, *, allow_stacked: bool) -> Command | Non
 
 
 def _stacked(event: te.BuyInRequested | te.TopUpRequested, *, allow_stacked: bool) -> str:
-    """Rehearsal decks are for test money, and only where they are allowed (architecture 6)."""
+    """Rehearsal decks are for test money, and only where they are allowed (architecture.md, "The deck")."""
     allowed = allow_stacked and event.currency == TEST_CURRENCY
     return "STACKED_NOT_ALLOWED" if event.stacked and not allowed else ""

@@ -102,7 +102,7 @@ class WalletApp:
         await line.post(self._book(event.currency), command, cause)
 
     async def _drained(self, line: Line, command: CashOut) -> CashOut:
-        """Settle what the referee has decided before this command's turn (architecture 5, Leave).
+        """Settle what the referee has decided before this command's turn (architecture.md, "Leaving").
 
         What he has said of this sitting counts, whatever the table says: a hand in dispute keeps its escrow here.
         """

@@ -92,11 +92,3 @@ async def test_the_front_end_example_plays_a_hand_and_the_operators_commands_agr
             tmp_path / "elsewhere", str(STUD), "tables", "--json", STUD_KEYS_DIR=str(stack.keys_dir), **elsewhere
         )
         assert (code, '"table":"first"' in output) == (0, True), output
-
-
-def test_one_bet_names_ten_stops_that_exist() -> None:
-    text = (ROOT / "docs" / "one-bet.md").read_text()
-    assert len(re.findall(r"^\d+\. \*\*", text, re.MULTILINE)) == 10
-    links = re.findall(r"\]\((\.\./[^)#]+)", text)
-    assert len(links) >= 10
-    assert [link for link in links if not (ROOT / "docs" / link).resolve().is_file()] == []

@@ -1,4 +1,4 @@
-"""The start of a hand: antes, and who is dealt in (B.17; architecture 5, Hand)."""
+"""The start of a hand: antes, and who is dealt in (B.17; architecture.md, "A hand")."""
 
 from __future__ import annotations
 

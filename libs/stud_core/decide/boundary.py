@@ -1,7 +1,7 @@
 """What is due between hands: pending chips, cash-outs of those who leave, the end of a closing table.
 
-See architecture 5, Top-up, Leave and Table life. Commands call ``boundary`` wherever a hand may just have become
-final or a sitting free; each part looks for itself whether its moment has come.
+See architecture.md, "Topping up", "Leaving" and "The life of a table". Commands call ``boundary`` wherever a hand may
+just have become final or a sitting free; each part looks for itself whether its moment has come.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Chips that come to a seated player and chips that leave with him (B.19; architecture 5, Top-up and Leave)."""
+"""Chips that come to a seated player and chips that leave with him (B.19).
+
+See architecture.md, "Topping up" and "Leaving".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What operators do to a table: open, pause, drain, close it, void a hand (architecture 5, Table life and Void)."""
+"""What operators do to a table: open, pause, drain, close it, void a hand.
+
+See architecture.md, "The life of a table" and "A void".
+"""
 
 from __future__ import annotations
 
@@ -113,7 +116,7 @@ def _call_off_antes(draft: Draft) -> None:
 
 
 def void_hand(state: Table, command: cmd.VoidHand, ctx: Context) -> Answer:
-    """Give every contribution back exactly once (architecture 5, Void), as long as no pot is paid.
+    """Give every contribution back exactly once (architecture.md, "A void"), as long as no pot is paid.
 
     A question whether to show only delays the end of a hand that is decided (B.21). What is won is taken back by two
     operators and a resolution, never by one.

@@ -17,7 +17,7 @@ from stud_core.rejection import Reason, Rejection
 from stud_core.state import Life, Phase, Sit, Sitting, Table
 
 RESERVATION_MS: Final = 30_000
-"""How long a seat waits for its buy-in to be funded (architecture 5, Buy-in)."""
+"""How long a seat waits for its buy-in to be funded (architecture.md, "Buying in")."""
 
 
 def take_seat(state: Table, command: cmd.TakeSeat, ctx: Context) -> Answer:
@@ -161,7 +161,7 @@ def set_preferences(state: Table, command: cmd.SetPreferences, ctx: Context) -> 
 
 
 def leave_seat(state: Table, command: cmd.LeaveSeat, ctx: Context) -> Answer:
-    """Leave: at once, or as soon as the last hand dealt in is verified (architecture 5, Leave).
+    """Leave: at once, or as soon as the last hand dealt in is verified (architecture.md, "Leaving").
 
     In a running hand the player checks if it is free and folds else, now if it is his turn and at once at every
     later one; he posts the bring-in, and stays in when all-in (B.21).

@@ -1,4 +1,4 @@
-"""Clocks: what happens when they run out, and fresh ones after a fault of ours (B.18; architecture 5 and 9)."""
+"""Clocks: what happens when they run out, and fresh ones after a fault of ours (B.18; architecture.md, "Time")."""
 
 from __future__ import annotations
 

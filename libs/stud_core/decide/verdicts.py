@@ -1,4 +1,4 @@
-"""What the referee and the operators say about an ended hand (architecture R4; 5, Dispute)."""
+"""What the referee and the operators say about an ended hand (architecture.md, R4 and "A dispute")."""
 
 from __future__ import annotations
 

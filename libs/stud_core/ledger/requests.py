@@ -1,4 +1,4 @@
-"""Which calls are the same call: a repeated request id answers the first result (architecture 7 and 8).
+"""Which calls are the same call: a repeated request id answers the first result (architecture.md, "Calls" and "Money").
 
 Deposits and withdrawals are known by (account, request id), whoever books them; everything else that a caller asks for
 by (caller, request id). What comes from tables and the referee has no request id: it is idempotent by its numbers.

@@ -1,4 +1,7 @@
-"""Verified hands: the referee's figures, strictly in hand order per table, or nothing moves (architecture 5)."""
+"""Verified hands: the referee's figures, strictly in hand order per table, or nothing moves.
+
+See architecture.md, "The end of a hand".
+"""
 
 from __future__ import annotations
 

@@ -178,7 +178,10 @@ def _preferences(account: Account, event: ev.PreferencesSet) -> Code | None:
 
 
 def _resolved(account: Account, event: ev.TableHandResolved) -> Code | None:
-    """Two operators decided the last hand: a void gives everybody what he had before it (architecture 5, Dispute)."""
+    """Two operators decided the last hand: a void gives everybody what he had before it.
+
+    See architecture.md, "A dispute".
+    """
     decided = {entry.sitting_no: entry.stack for entry in event.stacks}
     wrong = event.choice is ev.ResolutionChoice.VOID and decided != account.before
     for number, stack in decided.items():

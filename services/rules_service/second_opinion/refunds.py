@@ -1,4 +1,4 @@
-"""Everything goes back: an ante round that came to nothing, and a void hand (B.17; architecture 5, Void)."""
+"""Everything goes back: an ante round that came to nothing, and a void hand (B.17; architecture.md, "A void")."""
 
 from __future__ import annotations
 

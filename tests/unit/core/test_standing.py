@@ -1,4 +1,7 @@
-"""What protects money outlives whatever an operator paused for, and ends with its cause (architecture 5)."""
+"""What protects money outlives whatever an operator paused for, and ends with its cause.
+
+See architecture.md, "Money that does not fit".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accounts, deposits, withdrawals, freezing: what a cashier and an operator may do (architecture 8)."""
+"""Accounts, deposits, withdrawals, freezing: what a cashier and an operator may do (architecture.md, "Money")."""
 
 from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev

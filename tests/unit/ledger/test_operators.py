@@ -1,4 +1,4 @@
-"""Decisions of two operators: a blocked cash-out, a correction (architecture 5, Money that does not fit; 7)."""
+"""Decisions of two operators: a blocked cash-out, a correction (architecture.md, "Money that does not fit")."""
 
 import pytest
 

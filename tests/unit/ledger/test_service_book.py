@@ -1,4 +1,4 @@
-"""One writer per ledger: order, conflicts, an unknown outcome, a rebuild (architecture 2, 3)."""
+"""One writer per ledger: order, conflicts, an unknown outcome, a rebuild (architecture.md, "Appending")."""
 
 import asyncio
 import os

@@ -1,4 +1,7 @@
-"""The service where things go wrong: disputes, lost replies, faults of ours, restarts (architecture 3, 5)."""
+"""The service where things go wrong: disputes, lost replies, faults of ours, restarts.
+
+See architecture.md, "The log" and "Sagas".
+"""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""The wallet between tables and the referee: buy-in, top-up, hand, leave, dispute (architecture 5)."""
+"""The wallet between tables and the referee: buy-in, top-up, hand, leave, dispute (architecture.md, "Sagas")."""
 
 import asyncio
 

@@ -1,4 +1,7 @@
-"""Verified hands: the referee's figures, strictly in hand order per table, or nothing moves (architecture 5, Hand)."""
+"""Verified hands: the referee's figures, strictly in hand order per table, or nothing moves.
+
+See architecture.md, "The end of a hand".
+"""
 
 from stud_core.events import Delta
 from stud_core.ledger import events as ev

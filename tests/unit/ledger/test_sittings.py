@@ -1,4 +1,7 @@
-"""Buy-ins, top-ups and cash-outs: one answer for each number, and money goes where it came from (architecture 5)."""
+"""Buy-ins, top-ups and cash-outs: one answer for each number, and money goes where it came from.
+
+See architecture.md, "Sagas".
+"""
 
 import pytest
 

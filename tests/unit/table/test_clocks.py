@@ -1,4 +1,7 @@
-"""Time at a table (architecture 5, Failover, and 9): timeouts, late answers, outages, the one timer."""
+"""Time at a table: timeouts, late answers, outages, the one timer.
+
+See architecture.md, "Failover in mid-hand" and "Time".
+"""
 
 import asyncio
 from typing import Any
