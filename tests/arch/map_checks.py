@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
+from stud_eventlog import keys
+from stud_topology.services import SERVICES, Service, readers_of
 from tests.arch.repository import ROOT, is_generated, relative, text_of, tracked_files
 
 MAP = "docs/architecture.md"
@@ -214,3 +216,26 @@ def keys_in_the_code(docstring: str) -> set[str]:
     return {
         key.replace("{s07}", "{sNN}").replace("to:s07", "to:sNN").replace("ledger:EUR", "ledger:CUR") for key in listed
     }
+
+
+def stream_problems(text: str, services: Sequence[Service] = SERVICES) -> list[str]:
+    """Logs and feeds of which the map names other writers, readers or trimmers than the table of services."""
+    names = {service.name for service in services}
+    problems = []
+    for key, _what, *cells in re.findall(
+        r"^\| `(\{[^`]+)` \|([^|]*)\|([^|]*)\|([^|]*)\|([^|]*)\|$", text, re.MULTILINE
+    ):
+        stream = keys.parse_stream(key.replace("sNN", "s07").replace("CUR", "EUR").replace("<id>", "first"))
+        if stream is None:
+            continue
+        (owner,) = [service for service in services if stream.kind in {service.log, service.feed}]
+        readers = set(readers_of(stream.kind, services))
+        others = {service.name for service in services if stream.kind in service.looks_up}
+        # What a log says its own service needs at each start; its feed it only writes, and trims.
+        wanted = [{owner.name}, readers | others | {owner.name}, set()]
+        if not stream.is_log:
+            wanted[1:] = [readers, readers | {owner.name}]
+        # "table, in the append to …": what follows a comma is no writer.
+        told = [names & set(re.findall(r"\w+", cell)) for cell in (cells[0].split(",")[0], *cells[1:])]
+        problems += [f"{key}: {set_} is not {want}" for set_, want in zip(told, wanted, strict=True) if set_ != want]
+    return problems

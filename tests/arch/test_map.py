@@ -174,3 +174,14 @@ def test_the_map_lists_every_key():
 def test_a_key_that_the_map_does_not_list_is_found():
     without = checks.keys_in_the_map(spoiled(THE_MAP, "| `{sNN}:retry:<service>` |", "| retry |"))
     assert checks.keys_in_the_code(keys.__doc__ or "") - without == {"{sNN}:retry:<service>"}
+
+
+def test_the_map_names_who_writes_reads_and_trims_each_stream():
+    assert checks.stream_problems(THE_MAP) == []
+
+
+def test_a_reader_that_the_map_does_not_name_is_found():
+    assert len(checks.stream_problems(spoiled(THE_MAP, "| rules, table, wallet |", "| rules, table |"))) == 1
+    assert (
+        len(checks.stream_problems(spoiled(THE_MAP, "by table: what dealer and wallet", "by table: what wallet"))) == 1
+    )
