@@ -60,5 +60,5 @@ class StrictClient(StudClient):
 
     def _stub(self, name: str, make: Callable[[grpc.aio.Channel], Stub]) -> Stub:
         if name not in self._channels:
-            self._channels[name] = StrictChannel(open_channel(getattr(self.endpoints, name)))  # type: ignore[assignment]
+            self._channels[name] = StrictChannel(open_channel(self.endpoints[name]))  # type: ignore[assignment]
         return super()._stub(name, make)
