@@ -28,10 +28,15 @@ class Rebuilt(msgspec.Struct):
     requests: Requests
 
 
+def nothing() -> Rebuilt:
+    """Return what an empty log says."""
+    return Rebuilt(Deck(), Head(), Requests())
+
+
 async def rebuild(log: EventLog, stream: str) -> Rebuilt:
     """Fold the end of a deck's log. Raises ChainBroken (a changed byte), WireError (a log newer than this build)."""
     newest = await log.head(stream)
-    out = Rebuilt(Deck(), Head(), Requests())
+    out = nothing()
     if newest.version == 0:
         return out
     async for stored in log.read_all(stream, await _fold_from(log, stream, newest.version) - 1):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import structlog
 
@@ -21,22 +21,21 @@ from stud_core.deck_events import DeckAudited, LogRef
 from stud_core.secret import SecretCards
 from stud_core.shuffle import check_deck
 from stud_eventlog import keys
-from stud_eventlog.types import LogBehind, LogUnavailable, NotInitialised, VersionConflict
+from stud_eventlog.types import EventLogError
 from stud_service.checks import require_request_id, require_text
 from stud_service.identity import caller, require
 from stud_service.interests import Interests, dealt_into, refuse_dealt_in
 from stud_service.kit import Kit
+from stud_service.log_writer import refusal_of
 from stud_service.refusals import Refused
+from stud_wire.codec import WireError
 
 WAIT_S = 2.0
 """How long StackDeck waits for the dealer to hear of the table, or of the end of the hand before."""
 
-WRITE_ATTEMPTS = 3
 MAX_REASON = 500
 
 _MAY_STILL_COME = frozenset({"UNKNOWN_TABLE", "HAND_RUNNING"})
-
-T = TypeVar("T")
 
 log = structlog.get_logger(__name__)
 
@@ -72,12 +71,10 @@ class DealerServicer(rpc.DealerServiceServicer):
         cards = _cards(request)
         digest = self._safe.digest(table.encode(), hand_no.to_bytes(8, "big"), bytes(cards))
 
-        async def write() -> bytes:
-            async with self._shoes.use(table) as shoe:
-                return await self._stack(shoe, hand_no, cards, actor, request_id, digest)
-
         with _log_trouble():
-            return pb.StackDeckResponse(commitment=await _persistent(write))
+            async with self._shoes.use(table) as shoe:
+                commitment = await shoe.decided(lambda: self._stack(shoe, hand_no, cards, actor, request_id, digest))
+        return pb.StackDeckResponse(commitment=commitment)
 
     async def _stack(
         self, shoe: Shoe, hand_no: int, cards: SecretCards, actor: str, request_id: str, digest: bytes
@@ -110,13 +107,11 @@ class DealerServicer(rpc.DealerServiceServicer):
                 raise Refused("HAND_RUNNING", f"hand {hand_no} is not over; its deck stays sealed")
             await self._refuse_player(auditor, record.table, hand_no)
 
-        async def write() -> int:
-            async with self._shoes.use(table) as shoe:
-                return (await shoe.record([DeckAudited(hand_no, auditor, reason)], actor=auditor)).version
-
         # Written down before anything is opened: nobody sees a deck without leaving a trace that stays.
         with _log_trouble():
-            version = await _persistent(write)
+            async with self._shoes.use(table) as shoe:
+                audited = [DeckAudited(hand_no, auditor, reason)]
+                version = (await shoe.decided(lambda: shoe.record(audited, actor=auditor))).version
         clear = self._safe.open(table, record.committed)
         proven = clear.commitment == record.committed.commitment and record.root in {b"", clear.root}
         log.warning(
@@ -155,25 +150,13 @@ class DealerServicer(rpc.DealerServiceServicer):
         return record
 
 
-async def _persistent(write: Callable[[], Awaitable[T]]) -> T:
-    """Try again when another dealer wrote to the log meanwhile: the state is then read anew."""
-    for _ in range(WRITE_ATTEMPTS - 1):
-        with suppress(VersionConflict):
-            return await write()
-    return await write()
-
-
 @contextmanager
 def _log_trouble() -> Iterator[None]:
     """Faults of the log as what they are to a caller: try again, or call operators."""
     try:
         yield
-    except LogBehind as behind:
-        raise Refused(
-            "LOG_BEHIND", "the deck's log is older than what was acknowledged", stream=behind.stream
-        ) from None
-    except (LogUnavailable, NotInitialised, VersionConflict):
-        raise Refused("LOG_UNAVAILABLE", "the log cannot serve this now: try again") from None
+    except (EventLogError, WireError) as fault:
+        raise (refusal_of(fault) or fault) from None
 
 
 async def _told(shoe: Shoe, deadline: float) -> bool:

@@ -1,4 +1,4 @@
-"""One table's deck log in memory: its state, its head, and the one way to write to it.
+"""One table's deck log in memory: its state, and what the dealer writes there.
 
 Named after the box a dealer draws cards from. Whoever uses a shoe holds its lock, so that at most one append of a table
 is in flight; appends of different tables share the log's pipeline.
@@ -8,26 +8,29 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from dealer_service.rebuild import Rebuilt, fold, rebuild
+from dealer_service.rebuild import Rebuilt, fold, nothing, rebuild
 from dealer_service.safe import Safe
 from stud_core.clear_deck import ClearDeck
 from stud_core.deck import Deck, Seal
 from stud_core.deck_events import DeckAudited, DeckCardsDealt, DeckClosed, DeckCommitted, DeckEvent, SealedSeed
 from stud_eventlog import keys
-from stud_eventlog.types import Append, FeedItem, Head
+from stud_eventlog.types import FeedItem, Head
 from stud_service.kit import Kit
+from stud_service.log_writer import LogWriter
 from stud_wire.commits import DecodedCommit, Meta, commit_message, encode_event
 
 CAPACITY = 8192
 """Tables kept in memory. One costs a few kilobytes, and coming back costs a read of its last two hands."""
 
 _UNSEALED = SealedSeed("", b"")
+
+T = TypeVar("T")
 
 
 class Shoe:
@@ -43,7 +46,8 @@ class Shoe:
         self._kit = kit
         self._safe = safe
         self._feed = keys.dealer_feed(shard)
-        self._known: Rebuilt | None = None
+        self._writer = LogWriter(kit, self.stream, self._fold)
+        self._known = nothing()
         self._clear: ClearDeck | None = None
         self._seal: Seal
 
@@ -52,21 +56,24 @@ class Shoe:
 
     async def load(self) -> None:
         """Read the log unless its state is known."""
-        if self._known is None:
-            self._clear = None
-            self._known = await rebuild(self._kit.log, self.stream)
+        await self._writer.know()
 
     async def catch_up(self) -> bool:
         """Read the log again where somebody else wrote to it; return whether anybody has."""
-        if await self._kit.log.head(self.stream) == self.head:
-            return False
-        self._known = None
-        await self.load()
-        return True
+        return await self._writer.catch_up()
+
+    async def decided(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do what decides and records, again where somebody else wrote first."""
+        return await self._writer.decided(work)
+
+    async def _fold(self) -> Head:
+        self._clear = None
+        self._known = await rebuild(self._kit.log, self.stream)
+        return self._known.head
 
     @property
     def known(self) -> Rebuilt:
-        if self._known is None:
+        if self._writer.in_doubt:
             raise RuntimeError(f"the deck log of table {self.table} was not loaded")
         return self._known
 
@@ -81,7 +88,7 @@ class Shoe:
     @property
     def is_blank(self) -> bool:
         """Whether nothing is known of this table, or it must be read again."""
-        return self._known is None or self._known.head.version == 0
+        return self._writer.in_doubt or self._known.head.version == 0
 
     def clear(self) -> ClearDeck:
         """Return the newest deck in clear; opened once for a hand."""
@@ -97,11 +104,8 @@ class Shoe:
         return self._seal(seat, pos, card)
 
     async def record(self, events: Sequence[DeckEvent], **meta: Any) -> Head:
-        """Append one commit with its outbox and fold it; ``meta`` are fields of :class:`Meta`.
-
-        After any fault the state is read from the log again before it is used: only the log knows what was written.
-        """
-        head = self.head
+        """Write one commit with its outbox and fold it; ``meta`` are fields of :class:`Meta`."""
+        known = self.known
         about = Meta(at_ms=self._kit.clock(), build=self._kit.build, **meta)
         message = commit_message(events, about)
         for event, part in zip(events, message.events, strict=True):
@@ -112,11 +116,7 @@ class Shoe:
             if isinstance(event, DeckCommitted | DeckCardsDealt | DeckClosed)
         ]
         body = message.SerializeToString()
-        append = Append(self.stream, head.version, head.hash, self._kit.new_id(), body, tuple(outbox))
-        known = self.known
-        self._known = None
-        written = await self._kit.log.append(append)
-        self._known = known
+        written = await self._writer.write(self._writer.draft(body, outbox))
         fold(known, DecodedCommit(tuple(events), about), written)
         self.changed.notify_all()
         return written

@@ -58,7 +58,7 @@ class Referee:
         self._kit = kit
         self._key = key
         self._bases: OrderedDict[str, Base] = OrderedDict()
-        self.verdicts = [VerdictLog(shard, kit.log, kit.new_id) for shard in range(keys.SHARDS)]
+        self.verdicts = [VerdictLog(shard, kit) for shard in range(keys.SHARDS)]
         self.waiting = WaitingRoom(kit.log, self._is_decided)
 
     async def load(self) -> None:

@@ -1,4 +1,4 @@
-"""The referee's own log: one stream per shard, one commit per verdict, written by this process alone.
+"""The referee's own log: one stream per shard, one commit per verdict.
 
 Verdicts of many tables of a shard that are ready at the same time share one pipeline. What is to be written is asked
 for at the last moment, against the state it will stand on, so that a verdict that has become superfluous is not
@@ -8,9 +8,7 @@ asked anew.
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import structlog
@@ -19,46 +17,48 @@ from rules_service.book import ShardBook, TableBook
 from stud_core.verdict_events import VerdictEvent
 from stud_eventlog import keys
 from stud_eventlog.errors import ChainBroken
-from stud_eventlog.log import EventLog
 from stud_eventlog.types import Append, Head, StoredCommit, VersionConflict
-from stud_service.refusals import Refused
+from stud_service.kit import Kit
+from stud_service.log_writer import LogWriter, broken
+from stud_service.mailbox import Mail, Mailbox, fail_all
 from stud_wire.codec import UnknownEventError, WireError
 from stud_wire.commits import Meta, decode_commit, encode_commit
 
 Make = Callable[[TableBook], "tuple[VerdictEvent, Meta] | None"]
 """What to write for a table, given its book; None = nothing (any more). May raise, which writes nothing."""
 
+MAX_BATCH = 256
+
 log = structlog.get_logger("rules")
 
 
-class _Wish:
-    __slots__ = ("done", "make", "table_id")
-
-    def __init__(self, table_id: str, make: Make) -> None:
-        self.table_id = table_id
-        self.make = make
-        self.done: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
+class _Wish(Mail):
+    table_id: str
+    make: Make
 
 
 class VerdictLog:
     """One shard's verdicts."""
 
-    def __init__(self, shard: int, eventlog: EventLog, new_id: Callable[[], bytes]) -> None:
+    def __init__(self, shard: int, kit: Kit) -> None:
         self.stream = keys.verdicts(shard)
         self.book = ShardBook()
         self.unread: Exception | None = None
         """Why the book is not what the log says."""
-        self._log = eventlog
-        self._new_id = new_id
-        self._wishes: list[_Wish] = []
-        self._writer: asyncio.Task[None] | None = None
+        self._kit = kit
+        self._writer = LogWriter(kit, self.stream, self._read)
+        self._mailbox = Mailbox(self._take, most=MAX_BATCH)
+        self._is_started = False
 
     async def load(self) -> None:
         """Fold the whole log. Raises ChainBroken when it cannot be trusted, UnknownEventError for a newer build's, and
         EventLogError.
         """
+        await self._writer.refold()
+
+    async def _read(self) -> Head:
         book = ShardBook()
-        async for commit in self._log.read_all(self.stream):
+        async for commit in self._kit.log.read_all(self.stream):
             try:
                 _fold(book, commit)
             except UnknownEventError:
@@ -66,6 +66,7 @@ class VerdictLog:
             except WireError as why:
                 raise ChainBroken(self.stream, commit.version, f"it cannot be read: {why}") from why
         self.book, self.unread = book, None
+        return book.head
 
     async def load_if_sound(self) -> None:
         """Fold the log at the start. One that cannot be trusted waits for operators, and the others do not: whoever
@@ -88,80 +89,71 @@ class VerdictLog:
         try:
             return await self.sound()
         except (ChainBroken, UnknownEventError):
-            text = "the referee's log of this table's shard cannot be trusted as it stands: operators are needed"
-            raise Refused("LOG_BROKEN", text) from None
+            raise broken() from None
 
     async def write(self, table_id: str, make: Make) -> int | None:
-        """Write what ``make`` says once it is durable, and return its version; None when there was nothing to write."""
-        wish = _Wish(table_id, make)
-        self._wishes.append(wish)
-        if self._writer is None or self._writer.done():
-            self._writer = asyncio.create_task(self._work(), name=f"write {self.stream}", context=contextvars.Context())
-        return await asyncio.shield(wish.done)
+        """Write what ``make`` says and return its version once it is durable; None when there was nothing to write.
+        Raises what ``make`` raises, and EventLogError.
+        """
+        if not self._is_started:
+            self._is_started = True
+            self._mailbox.start(self._kit, f"write {self.stream}")
+        version: int | None = await self._mailbox.answer(
+            self._mailbox.post(_Wish(table_id=table_id, make=make)), within_s=None
+        )
+        return version
 
     async def close(self) -> None:
-        """Wait until what was begun is written."""
-        if self._writer is not None and not self._writer.done():
-            await asyncio.wait([self._writer], timeout=2.0)
+        """Write what was begun, as far as there is time."""
+        await self._mailbox.stop()
 
-    async def _work(self) -> None:
-        while self._wishes:
-            batch = self._take()
-            try:
-                await self._write(batch)
-            except BaseException as why:
-                for wish in batch:
-                    if not wish.done.done():
-                        wish.done.set_exception(why if isinstance(why, Exception) else asyncio.CancelledError())
-                        wish.done.exception() if isinstance(why, Exception) else None
-                if not isinstance(why, Exception):
-                    raise
-
-    def _take(self) -> list[_Wish]:
-        """Take the waiting wishes, one of each table: a second one must see what the first has led to."""
-        batch: list[_Wish] = []
-        later: list[_Wish] = []
-        tables: set[str] = set()
-        for wish in self._wishes:
-            (later if wish.table_id in tables else batch).append(wish)
-            tables.add(wish.table_id)
-        self._wishes = later
-        return batch
-
-    async def _write(self, batch: list[_Wish]) -> None:
+    async def _take(self, batch: Sequence[_Wish]) -> None:
         while batch:
-            head = self.book.head
-            ready: list[tuple[_Wish, VerdictEvent, Meta, Append]] = []
-            for wish in batch:
-                made = self._ask(wish)
-                if made is not None:
-                    event, meta = made
-                    append = Append(self.stream, head.version, head.hash, self._new_id(), encode_commit([event], meta))
-                    head = append.head
-                    ready.append((wish, event, meta, append))
-            answers = await self._log.append_many([append for *_, append in ready]) if ready else []
-            batch = []
-            for (wish, event, meta, _), answer in zip(ready, answers, strict=True):
+            now, batch = _one_of_each_table(batch)
+            try:
+                await self._settle(now)
+            except Exception as why:  # noqa: BLE001  (of the log: it belongs to whoever asked)
+                fail_all(now, why)
+
+    async def _settle(self, wishes: Sequence[_Wish]) -> None:
+        waiting = wishes
+
+        async def ask_and_write() -> None:
+            nonlocal waiting
+            ready = [(wish, made, self._draft(*made)) for wish in waiting if (made := self._ask(wish)) is not None]
+            answers = await self._writer.write_all([append for *_, append in ready]) if ready else []
+            conflicts = []
+            for (wish, (event, meta), _), answer in zip(ready, answers, strict=True):
                 if isinstance(answer, VersionConflict):
-                    batch.append(wish)
-                    continue
-                self.book.fold(answer, [event], meta)
-                if not wish.done.done():
-                    wish.done.set_result(answer.version)
-            if batch:
-                log.warning("version_conflict", stream=self.stream, version=self.book.head.version)
-                await self.load()
+                    conflicts.append((wish, answer))
+                else:
+                    self.book.fold(answer, [event], meta)
+                    wish.done(answer.version)
+            waiting = [wish for wish, _ in conflicts]
+            if conflicts:
+                raise conflicts[0][1]
+
+        await self._writer.decided(ask_and_write)
+
+    def _draft(self, event: VerdictEvent, meta: Meta) -> Append:
+        return self._writer.draft(encode_commit([event], meta))
 
     def _ask(self, wish: _Wish) -> tuple[VerdictEvent, Meta] | None:
         try:
             made = wish.make(self.book.table(wish.table_id))
         except Exception as why:  # noqa: BLE001  (a refusal, most likely: it belongs to whoever asked)
-            if not wish.done.done():
-                wish.done.set_exception(why)
+            wish.fail(why)
             return None
-        if made is None and not wish.done.done():
-            wish.done.set_result(None)
+        if made is None:
+            wish.done(None)
         return made
+
+
+def _one_of_each_table(wishes: Sequence[_Wish]) -> tuple[list[_Wish], list[_Wish]]:
+    """Split what waits: a table's second wish must see what the first has led to."""
+    now: dict[str, _Wish] = {}
+    later = [wish for wish in wishes if now.setdefault(wish.table_id, wish) is not wish]
+    return list(now.values()), later
 
 
 def _fold(book: ShardBook, commit: StoredCommit) -> None:

@@ -1,14 +1,13 @@
-"""One currency's ledger: the one writer of its log, and its state in memory.
+"""One currency's ledger: what is decided of all that has arrived, and its state in memory.
 
-Commands queue up; the worker decides all that have arrived, appends their commits in one pipeline, and only
-then answers. Questions queue up with them, so that nobody is shown what is not durable yet. If the log says no, or
-somebody else wrote, memory is thrown away and rebuilt: nothing that is not in the log was ever answered.
+Commands queue up; all that have arrived are decided, their commits written in one pipeline, and only then answered.
+Questions queue up with them, so that nobody is shown what is not durable yet. If the log says no, or somebody else
+wrote, memory is thrown away and rebuilt: nothing that is not in the log was ever answered.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar, cast
 
@@ -25,6 +24,8 @@ from stud_eventlog import keys
 from stud_eventlog.errors import ChainBroken, EventLogError, LogBehind, VersionConflict
 from stud_eventlog.types import Append, FeedItem, Head
 from stud_service.kit import Kit
+from stud_service.log_writer import LogWriter, not_written, refusal_of
+from stud_service.mailbox import ANSWER_WITHIN_S, Mail, Mailbox, fail_all
 from stud_service.patience import patiently
 from stud_service.refusals import Refused
 from stud_wire.codec import WireError
@@ -32,10 +33,7 @@ from stud_wire.commits import Meta, decode_commit, encode_commit, encode_event
 from wallet_service.answers import is_answer
 from wallet_service.entries import Entries
 
-ANSWER_WITHIN_S = 8.0
-STOP_WITHIN_S = 2.0
 MAX_BATCH = 256
-MAX_CONFLICTS = 5
 PROGRESS_EVERY_S = 2.0
 log = structlog.get_logger()
 
@@ -59,20 +57,25 @@ class Done(msgspec.Struct, frozen=True):
     settled: int = 0
 
 
-class Mail(msgspec.Struct, eq=False):
-    """A command or a question on its way. It fails as the mail does that it comes ``after``: a table's messages keep
-    their order, and none is decided on a history in which an earlier one did not happen.
+class Asked(Mail):
+    """A command or a question on its way. It fails as what it comes ``after``: a table's messages keep their order, and
+    none is decided on a history in which an earlier one did not happen.
     """
 
-    future: asyncio.Future[Any]
     command: Command | None = None
     question: Callable[[Ledger], Any] | None = None
     cause: tuple[str, int] | None = None
-    after: Mail | None = None
+    after: Asked | None = None
     failure: Exception | None = None
 
+    def fail(self, why: Exception) -> None:
+        """Remember why, for what comes after."""
+        if not self.future.done():
+            self.failure = why
+        super().fail(why)
 
-Decided = tuple[Mail, Any, Append | None]
+
+Decided = tuple[Asked, Any, Append | None]
 
 
 class Book:
@@ -86,69 +89,47 @@ class Book:
         self.entries = Entries()
         """Of the same commits as the state."""
         self.heavy = kit.heavy
-        self.head = Head(0, bytes(32))
         self._kit = kit
-        self._queue: asyncio.Queue[Mail] = asyncio.Queue()
-        self._worker: asyncio.Task[None] | None = None
-        self._stale = True
-        self._stopping = False
+        self._writer = LogWriter(kit, self.stream, self._rebuild)
+        self._mailbox = Mailbox(self._take, most=MAX_BATCH)
+
+    @property
+    def head(self) -> Head:
+        """Of all that was decided so far, as ``state`` is."""
+        return self._writer.tip
 
     async def start(self) -> None:
         """Fold the log, then take commands. One that cannot be trusted refuses them until operators have put it right;
         other currencies do not wait for it.
         """
         try:
-            await patiently(self._rebuild, self._kit.log, what=f"load ledger {self.currency}")
+            await patiently(self._writer.refold, self._kit.log, what=f"load ledger {self.currency}")
         except (ChainBroken, WireError) as fault:
             self._tell(fault)
-        self._worker = self._kit.spawn(self._work(), f"ledger {self.currency}")
+        self._mailbox.start(self._kit, f"ledger {self.currency}")
 
     async def stop(self) -> None:
         """Finish what is queued, take nothing new."""
-        self._stopping = True
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(STOP_WITHIN_S):
-                await self._queue.join()
-        if self._worker is not None:
-            self._worker.cancel()
-            await asyncio.gather(self._worker, return_exceptions=True)
-        while not self._queue.empty():
-            _fail([self._queue.get_nowait()], _stopping())
+        await self._mailbox.stop()
 
     async def submit(self, command: Command, *, within_s: float | None = ANSWER_WITHIN_S) -> Done:
         """Return once the command is durable. Raises Refused; OUTCOME_UNKNOWN when it takes too long."""
-        return cast("Done", await self._within(self.post(command), within_s))
+        return cast("Done", await self._mailbox.answer(self.post(command), within_s))
 
     async def read(self, question: Callable[[Ledger], T], *, within_s: float | None = ANSWER_WITHIN_S) -> T:
         """Ask the state; the answer comes when all it rests on is durable. Raises Refused as ``submit`` does."""
-        mail = self._queued(Mail(_future(), question=question))
-        return cast("T", await self._within(mail, within_s))
+        mail = self._mailbox.post(Asked(question=question))
+        return cast("T", await self._mailbox.answer(mail, within_s))
 
     async def answered(self, command: Command) -> Done | None:
         """Return what the same call was answered first, None if it never was. Raises Refused as ``submit`` does."""
         return await self.read(lambda _: self._answered(command))
 
-    def post(self, command: Command, *, cause: tuple[str, int] | None = None, after: Mail | None = None) -> Mail:
+    def post(self, command: Command, *, cause: tuple[str, int] | None = None, after: Asked | None = None) -> Asked:
         """Queue a command; its future resolves to Done or fails."""
-        return self._queued(Mail(_future(), command, cause=cause, after=after))
+        return self._mailbox.post(Asked(command=command, cause=cause, after=after))
 
-    def _queued(self, mail: Mail) -> Mail:
-        if self._stopping:
-            _fail([mail], _stopping())
-        else:
-            self._queue.put_nowait(mail)
-        return mail
-
-    async def _within(self, mail: Mail, within_s: float | None) -> Any:
-        try:
-            async with asyncio.timeout(within_s):
-                return await asyncio.shield(mail.future)
-        except TimeoutError:
-            raise Refused(
-                "OUTCOME_UNKNOWN", "the log has not answered yet: repeat the call with the same request_id"
-            ) from None
-
-    async def _rebuild(self) -> None:
+    async def _rebuild(self) -> Head:
         state, entries, head = Ledger(), Entries(), Head(0, bytes(32))
         now_s = asyncio.get_running_loop().time
         tell_at = now_s() + PROGRESS_EVERY_S
@@ -161,68 +142,61 @@ class Book:
             if now_s() > tell_at:
                 log.info("ledger_loading", currency=self.currency, version=head.version)
                 tell_at = now_s() + PROGRESS_EVERY_S
-        self.state, self.entries, self.head, self._stale = state, entries, head, False
+        self.state, self.entries = state, entries
         log.info("ledger_loaded", currency=self.currency, version=head.version)
+        return head
 
-    # ---------------------------------------------------------------- worker
+    # -------------------------------------------------------------- deciding
 
-    async def _work(self) -> None:
-        while True:
-            batch = [await self._queue.get()]
-            while len(batch) < MAX_BATCH and not self._queue.empty():
-                batch.append(self._queue.get_nowait())
-            try:
-                await self._take(batch)
-            except LogBehind as fault:
-                self._stale = True
-                self._tell(fault)
-                _fail(batch, Refused("LOG_BEHIND", "the ledger is not what was acknowledged: operators are needed"))
-            except (ChainBroken, WireError) as fault:
-                self._stale = True
-                self._tell(fault)
-                _fail(batch, Refused("LOG_BROKEN", "the ledger cannot be trusted as it stands: operators are needed"))
-            except EventLogError as fault:
-                self._stale = True
-                log.warning("ledger_not_written", currency=self.currency, why=str(fault))
-                _fail(batch, _not_written())
-            finally:
-                _fail(batch, _stopping())
-                for _ in batch:
-                    self._queue.task_done()
+    async def _take(self, batch: Sequence[Asked]) -> None:
+        try:
+            await self._settle(batch)
+        except (EventLogError, WireError) as fault:
+            self._give_up(batch, fault)
+
+    def _give_up(self, batch: Sequence[Asked], fault: Exception) -> None:
+        """What was decided is not in the log, as far as anybody knows: memory is folded again before it is used."""
+        self._writer.in_doubt = True
+        if isinstance(fault, (LogBehind, ChainBroken, WireError)):
+            self._tell(fault)
+        else:
+            log.warning("ledger_not_written", currency=self.currency, why=str(fault))
+        fail_all(batch, refusal_of(fault) or fault)
 
     def _tell(self, fault: Exception) -> None:
         log.critical("ledger_needs_operators", currency=self.currency, why=str(fault))
 
-    async def _take(self, batch: Sequence[Mail]) -> None:
-        """Decide and append a batch; whatever a conflict left undone is decided again on the rebuilt ledger."""
+    async def _settle(self, batch: Sequence[Asked]) -> None:
+        """Decide and write a batch; whatever a conflict left undone is decided again on the rebuilt ledger."""
         waiting = list(batch)
         if self._kit.log_refuses:  # deciding would be in vain, and memory be thrown away each time
-            _fail([mail for mail in waiting if mail.command is not None], _not_written())
+            fail_all([mail for mail in waiting if mail.command is not None], not_written())
             waiting = [mail for mail in waiting if mail.command is None]
-        for _ in range(MAX_CONFLICTS):
-            if self._stale:
-                await self._rebuild()
-            head = self.head
-            decided = [self._decide(mail) for mail in waiting]
-            if await self._is_stale_for(waiting, head):
-                continue
-            appends = [append for _, _, append in decided if append is not None]
-            results = iter(await self._kit.log.append_many(appends) if appends else [])
-            waiting = _answer(decided, results)
-            if not waiting:
-                return
-            self._stale = True
-        raise EventLogError("another writer keeps changing this ledger")
 
-    async def _is_stale_for(self, waiting: Sequence[Mail], head: Head) -> bool:
+        async def decide_and_write() -> None:
+            nonlocal waiting
+            head = self._writer.head
+            decided = [self._decide(mail) for mail in waiting]
+            await self._look_again(waiting, head)
+            appends = [append for _, _, append in decided if append is not None]
+            results = iter(await self._writer.write_all(appends) if appends else [])
+            waiting = _answer(decided, results)
+            if waiting:
+                raise VersionConflict(self.stream, head.version, head.version)
+
+        await self._writer.decided(decide_and_write)
+
+    async def _look_again(self, waiting: Sequence[Asked], head: Head) -> None:
         """Before what a table or the referee sent is called wrong, see whether somebody else wrote to this ledger since
         it was known to end at ``head``: then all is decided again on what the log says. Nothing has been sent yet.
+        Raises VersionConflict.
         """
         if any(mail.cause is not None and isinstance(mail.failure, Refused) for mail in waiting):
-            self._stale = await self._kit.log.head(self.stream) != head
-        return self._stale
+            found = await self._kit.log.head(self.stream)
+            if found != head:
+                raise VersionConflict(self.stream, head.version, found.version)
 
-    def _decide(self, mail: Mail) -> Decided:
+    def _decide(self, mail: Asked) -> Decided:
         mail.failure = mail.after.failure if mail.after is not None else None
         if mail.failure is not None:
             return mail, None, None
@@ -242,7 +216,6 @@ class Book:
         if append is not None:
             evolve(self.state, events, append.expected_version + 1, origin_of(mail.command))
             self.entries.add(events, append.expected_version + 1)
-            self.head = append.head
         return mail, self._done(mail.command, events), append
 
     def _events(self, command: Command, now: int) -> list[Any]:
@@ -273,7 +246,7 @@ class Book:
             return Done(tuple(events), self.state.accounts[command.account])
         return Done(tuple(events), self.head.version, settled=settled)
 
-    def _append(self, mail: Mail, events: Sequence[Any], now: int) -> Append:
+    def _append(self, mail: Asked, events: Sequence[Any], now: int) -> Append:
         origin = origin_of(mail.command) if mail.command is not None else NOWHERE
         meta = Meta(now, origin.actor, origin.request_id, origin.content, mail.cause, self._kit.build)
         outbox = tuple(
@@ -281,40 +254,17 @@ class Book:
             for event in events
             if is_answer(event, self.state)
         )
-        return Append(
-            self.stream, self.head.version, self.head.hash, self._kit.new_id(), encode_commit(events, meta), outbox
-        )
+        return self._writer.draft(encode_commit(events, meta), outbox)
 
 
-def _answer(decided: Sequence[Decided], results: Iterator[Head | VersionConflict]) -> list[Mail]:
+def _answer(decided: Sequence[Decided], results: Iterator[Head | VersionConflict]) -> list[Asked]:
     """Resolve what is durable; return what was decided on a history that did not happen."""
-    undone: list[Mail] = []
+    undone: list[Asked] = []
     for mail, outcome, append in decided:
         if (append is not None and isinstance(next(results), VersionConflict)) or undone:
             undone.append(mail)
         elif mail.failure is not None:
-            _fail([mail], mail.failure)
-        elif not mail.future.done():
-            mail.future.set_result(outcome)
+            mail.fail(mail.failure)
+        else:
+            mail.done(outcome)
     return undone
-
-
-def _fail(batch: Sequence[Mail], why: Exception) -> None:
-    for mail in batch:
-        if not mail.future.done():
-            mail.failure = why
-            mail.future.set_exception(why)
-
-
-def _not_written() -> Refused:
-    return Refused("LOG_UNAVAILABLE", "the log cannot be written: try again with the same request_id")
-
-
-def _stopping() -> Refused:
-    return Refused("STOPPING", "the service is stopping: connect again")
-
-
-def _future() -> asyncio.Future[Any]:
-    future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-    future.add_done_callback(lambda f: f.cancelled() or f.exception())  # seen, even if the caller has gone away
-    return future

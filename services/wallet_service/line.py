@@ -6,7 +6,7 @@ import asyncio
 
 from stud_core.ledger.commands import Command, FundTopUp
 from stud_core.ledger.events import HandSettled
-from wallet_service.book import Book, Done, Mail
+from wallet_service.book import Asked, Book, Done
 
 
 class Line:
@@ -16,7 +16,7 @@ class Line:
         self.table = table
         self.handed_in: set[int] = set()
         """Versions of the verdicts among them."""
-        self._mails: list[Mail] = []
+        self._mails: list[Asked] = []
         self._book: Book | None = None
 
     async def post(self, book: Book, command: Command, cause: tuple[str, int]) -> None:

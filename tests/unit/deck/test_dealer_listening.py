@@ -437,7 +437,7 @@ async def test_a_table_in_use_stays_in_memory(log: MemoryEventLog, tables: Table
 
 async def test_a_shoe_that_was_not_read_is_not_used(house: House):
     async with house.shoes.use(T) as shoe:
-        shoe._known = None
+        shoe._writer.in_doubt = True
         with pytest.raises(RuntimeError, match="was not loaded"):
             _ = shoe.deck
 

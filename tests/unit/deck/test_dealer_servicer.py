@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from dealer_service.history import find_hand
-from dealer_service.servicer import WRITE_ATTEMPTS
 from stud.dealer.v1 import dealer_service_pb2 as pb
 from stud_core.deck_events import DeckAudited, DeckCardsDealt, DeckClosed, DeckCommitted
 from stud_eventlog import keys
 from stud_eventlog.memory import MemoryEventLog
 from stud_eventlog.types import ChainBroken, Head, LogBehind, LogUnavailable, StoredCommit, VersionConflict
 from stud_service.feeds import Poison
+from stud_service.log_writer import MAX_CONFLICTS
 from stud_service.refusals import Refused
 from stud_wire.commits import WRITE_VERSION
 from tests.support.dealer import (
@@ -444,7 +444,7 @@ async def test_faults_of_the_log_are_said_as_such(
         with pytest.raises(Refused) as caught:
             await stack(house)
     assert reason(caught) == expected
-    assert len(attempts) == (WRITE_ATTEMPTS if isinstance(fault, VersionConflict) else 1)
+    assert len(attempts) == (MAX_CONFLICTS if isinstance(fault, VersionConflict) else 1)
     assert await stack(house)
 
 

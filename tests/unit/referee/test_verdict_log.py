@@ -13,6 +13,10 @@ from stud_core.verdict_events import HandVerified
 from stud_eventlog.errors import LogBehind
 from stud_eventlog.memory import MemoryEventLog
 from stud_eventlog.types import Head
+from stud_service.kit import Kit
+from stud_service.mailbox import STOP_WITHIN_S
+from stud_service.refusals import Refused
+from stud_service.settings import ServiceSettings
 from stud_wire.commits import Meta
 from tests.support.referee_court import Court
 
@@ -28,7 +32,7 @@ class Writer:
 
     def __init__(self, log: MemoryEventLog) -> None:
         self.ids = 0
-        self.verdicts = VerdictLog(1, log, self.new_id)
+        self.verdicts = VerdictLog(1, Kit("rules", ServiceSettings(), log, new_id=self.new_id))
 
     def new_id(self) -> bytes:
         self.ids += 1
@@ -114,15 +118,14 @@ async def test_a_caller_that_goes_away_does_not_stop_the_write(log: MemoryEventL
 
 async def test_stopping_while_a_write_hangs_is_bounded(log: MemoryEventLog):
     writer = Writer(log)
+    await writer.verdicts.load()
     log.store.stop()
     task = asyncio.create_task(writer.write("t-1", 1))
     await asyncio.sleep(0.01)
-    writer_task = writer.verdicts._writer
-    assert writer_task is not None
-    writer_task.cancel()
-    with pytest.raises(asyncio.CancelledError):
+    async with asyncio.timeout(STOP_WITHIN_S + 1):
+        await writer.verdicts.close()
+    with pytest.raises(Refused, match="STOPPING"):
         await task
-    await writer.verdicts.close()
     log.store.start()
 
 
