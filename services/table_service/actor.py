@@ -1,16 +1,15 @@
-"""One table: a mailbox that takes one command at a time, makes it durable, then shows it.
+"""One table: takes one command at a time, makes it durable, then shows it.
 
-Everything that touches a table goes through ``submit``; the worker decides, appends, and only then
-publishes and answers. A caller that goes away changes nothing: the worker finishes what it began. While an
-append has no answer the table takes no other decision (architecture.md, "Appending").
+Everything that touches a table goes through ``submit``; what is queued is decided, written, and only then published
+and answered. While an append has no answer the table takes no other decision (architecture.md, "Appending").
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import cast
 
 import structlog
 
@@ -33,10 +32,12 @@ from stud_core.rejection import Rejection
 from stud_core.state import DEALER_SILENT, NOT_CONSERVED, Life, Table
 from stud_core.timers import next_deadline
 from stud_eventlog import keys
-from stud_eventlog.errors import ChainBroken, LogBehind, LogUnavailable, NotInitialised, VersionConflict
+from stud_eventlog.errors import ChainBroken, EventLogError, LogBehind
 from stud_eventlog.types import Append, Head, LobbyRow
 from stud_service.kit import Kit
 from stud_service.limits import Rate, Share, limited
+from stud_service.log_writer import LogWriter, behind, broken, not_written
+from stud_service.mailbox import ANSWER_WITHIN_S, Mailbox, stopping
 from stud_service.refusals import Refused
 from stud_wire.codec import WireError
 from stud_wire.commits import Meta
@@ -53,13 +54,10 @@ from table_service.clocks import (
 )
 from table_service.commits import LOBBY, NotConserved, Prepared, prepare
 from table_service.hub import Hub
-from table_service.mail import Mail, Outcome, behind, broken, new_future, stopping
+from table_service.mail import Mail, Outcome
 from table_service.rebuild import Rebuilt, rebuild, rebuild_beside
 from table_service.requests import RequestMemory, number_of
 from table_service.vault import Vault
-
-ANSWER_WITHIN_S = 8.0
-"""A caller waits so long for durability before he is told to ask again with the same request_id."""
 
 CHOICES_A_STEP = 2
 """A choice ahead and another thought."""
@@ -70,13 +68,11 @@ REST_MS = 1000
 SERVICE_RESTARTED, OUTAGE, CLOCK_SET = "SERVICE_RESTARTED", "OUTAGE", "CLOCK_SET"
 """Why clocks start afresh: time was lost, and not by a player."""
 
-STOP_WITHIN_S = 2.0
-MAX_CONFLICTS = 5
 log = structlog.get_logger()
 
 
 class TableActor:
-    """The one writer of a table's log in this process."""
+    """A table as its log has it, and all that may change it."""
 
     def __init__(self, kit: Kit, table_id: str, master: bytes, may_start: Callable[[], bool]) -> None:
         self.kit = kit
@@ -84,7 +80,6 @@ class TableActor:
         self.shard = keys.shard_of(table_id)
         self.stream = keys.table_log(self.shard, table_id)
         self.table = Table()
-        self.head = Head(0, bytes(32))
         self.hub = Hub()
         self.requests = RequestMemory()
         self.ahead = ChoicesAhead()
@@ -101,16 +96,25 @@ class TableActor:
         self._line: pb.TableSummary | None = None
         self._at_ms = 0
         self._feed = keys.table_feed(self.shard)
-        self._mailbox: asyncio.Queue[Mail] = asyncio.Queue()
+        self._writer = LogWriter(kit, self.stream, self._fold_again)
+        self._mailbox: Mailbox[Mail] = Mailbox(self._take, idle=self._plan)
         self._may_start = may_start
         self._ended_at_ms = 0
         self._asked_at_ms = 0
         self._lost_time = ""
         self._clock_set = 0
         self._rests_until_ms = 0
-        self.stopping = False
         self._timer = Timer(kit.clock, self._wake)
-        self._worker: asyncio.Task[None] | None = None
+
+    @property
+    def head(self) -> Head:
+        """Where the log ends, as far as this table has seen it."""
+        return self._writer.head
+
+    @property
+    def stopping(self) -> bool:
+        """Whether nothing new is taken."""
+        return self._mailbox.stopping
 
     # ------------------------------------------------------------------ life
 
@@ -119,11 +123,17 @@ class TableActor:
         trusted.
         """
         log_, stream = self.kit.log, self.stream
-        self._adopt(await (rebuild(log_, stream) if share is None else rebuild_beside(log_, stream, share)))
+        rebuilt = await (rebuild(log_, stream) if share is None else rebuild_beside(log_, stream, share))
+        self._adopt(rebuilt)
+        self._writer.settle(rebuilt.head)
+
+    def begin(self) -> None:
+        """There is no log yet: the first commit will open the table."""
+        self._writer.settle(Head())
 
     def start(self) -> None:
         """Begin to take commands; an open clock starts afresh before any timeout may be taken."""
-        self._worker = self.kit.spawn(self._work(), f"table {self.table_id}")
+        self._mailbox.start(self.kit, f"table {self.table_id}")
         hand = self.table.hand
         if hand is not None and (hand.turn_seat or hand.prompts):
             self._lost_time = SERVICE_RESTARTED
@@ -132,17 +142,9 @@ class TableActor:
 
     async def stop(self) -> None:
         """End every stream, finish what is queued, take nothing new: later commands are refused with STOPPING."""
-        self.stopping = True
         self._timer.cancel()
         self.hub.finish(stopping())
-        if self._worker is not None:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(STOP_WITHIN_S):
-                    await self._mailbox.join()
-            self._worker.cancel()
-            await asyncio.gather(self._worker, return_exceptions=True)
-        while not self._mailbox.empty():
-            self._mailbox.get_nowait().fail(stopping())
+        await self._mailbox.stop()
 
     # ------------------------------------------------------------- commands
 
@@ -176,64 +178,44 @@ class TableActor:
         within_s: float | None = ANSWER_WITHIN_S,
     ) -> Outcome:
         """Return once the command is durable. Raises Refused; OUTCOME_UNKNOWN when it takes too long."""
-        if self.stopping:
-            raise stopping()
-        mail = self._mail(command, actor, request_id, digest, cause)
-        self._mailbox.put_nowait(mail)
-        try:
-            async with asyncio.timeout(within_s):
-                return await asyncio.shield(mail.future)
-        except TimeoutError:
-            raise Refused(
-                "OUTCOME_UNKNOWN", "the log has not answered yet: repeat the call with the same request_id"
-            ) from None
+        mail = self._mailbox.post(self._mail(command, actor, request_id, digest, cause))
+        return cast("Outcome", await self._mailbox.answer(mail, within_s))
 
     async def catch_up(self) -> None:
         """Return once the table is what its log says, whoever wrote there meanwhile. Raises Refused."""
-        if self.stopping:
-            raise stopping()
         mail = self._mail(Tick(), "", "", b"", None)
         mail.catch_up = True
-        self._mailbox.put_nowait(mail)
-        await asyncio.shield(mail.future)
+        await self._mailbox.answer(self._mailbox.post(mail), within_s=None)
 
     def post(self, command: Command) -> None:
         """Queue a command of the table's own; its refusal is no fault."""
-        self._mailbox.put_nowait(self._mail(command, "", "", b"", None))
+        self._mailbox.put(self._mail(command, "", "", b"", None))
 
     def _mail(
         self, command: Command, actor: str, request_id: str, digest: bytes, cause: tuple[str, int] | None
     ) -> Mail:
-        return Mail(command, new_future(), self.kit.clock(), actor, request_id, digest, cause)
+        return Mail(command, self.kit.clock(), actor, request_id, digest, cause)
 
-    async def _work(self) -> None:
-        while True:
-            mail = await self._mailbox.get()
-            try:
-                await self._settle(mail)
-            finally:
-                self._mailbox.task_done()
-                if self._mailbox.empty():
-                    self._plan()
+    async def _take(self, batch: Sequence[Mail]) -> None:
+        for mail in batch:
+            await self._settle(mail)
 
     async def _settle(self, mail: Mail) -> None:
-        """Take one command and tell its caller what came of it; a fault in one must not stop the other tables."""
+        """Do one command and tell its caller what came of it; a fault in one must not stop the other tables."""
         try:
-            outcome = await self._take(mail)
+            outcome = await self._do(mail)
         except Refused as refused:
             mail.fail(refused)
         except LogBehind:
-            self.halt(behind())
-            mail.fail(behind())
+            self.halt(behind(self.stream))
+            mail.fail(behind(self.stream))
         except (ChainBroken, WireError) as fault:
             log.critical("log_broken", table=self.table_id, version=self.head.version, problem=str(fault))
             self.halt(broken())
             mail.fail(broken())
-        except (LogUnavailable, NotInitialised):
+        except EventLogError:
             self._rest()
-            what = f" ({self._halted_for})" if self._halted_for else ""
-            text = f"the log cannot be written{what}: try again with the same request_id"
-            mail.fail(Refused("LOG_UNAVAILABLE", text))
+            mail.fail(not_written(self._halted_for))
         except NotConserved as fault:
             log.exception("not_conserved", table=self.table_id, version=self.head.version, problem=str(fault))
             mail.fail(Refused("INTERNAL", "the table was paused to protect its chips"))
@@ -299,28 +281,24 @@ class TableActor:
         if self.halted is not None:
             raise Refused(self.halted.reason, self.halted.text)
 
-    async def _take(self, mail: Mail) -> Outcome:
+    async def _do(self, mail: Mail) -> Outcome:
         if self.halted is not None:
             raise Refused(self.halted.reason, self.halted.text)
         if mail.ahead and not self.ahead.is_due(mail.actor):
             raise Refused("PRE_ACTION_NOT_ALLOWED", "the choice held no more when its turn came")
         if mail.catch_up:
-            if await self.kit.log.head(self.stream) != self.head:
-                await self._refold()
+            await self._writer.catch_up()
             return Outcome(self.head.version)
-        for _ in range(MAX_CONFLICTS):
-            if mail.request_id:
-                ahead = isinstance(mail.command, Act) and mail.command.by_pre_action
-                known = self.requests.find(mail.actor, mail.request_id, mail.digest, unwritten=not ahead)
-                if known is not None:
-                    return Outcome(known.version, known.number, repeated=True)
-            try:
-                await self._keep_clocks(mail)
-                return await self._commit(mail)
-            except VersionConflict:
-                log.warning("version_conflict", table=self.table_id, version=self.head.version)
-                await self._refold()
-        raise Refused("LOG_UNAVAILABLE", "another writer keeps changing this table: try again")
+        return await self._writer.decided(lambda: self._decide(mail))
+
+    async def _decide(self, mail: Mail) -> Outcome:
+        if mail.request_id:
+            ahead = isinstance(mail.command, Act) and mail.command.by_pre_action
+            known = self.requests.find(mail.actor, mail.request_id, mail.digest, unwritten=not ahead)
+            if known is not None:
+                return Outcome(known.version, known.number, repeated=True)
+        await self._keep_clocks(mail)
+        return await self._commit(mail)
 
     # --------------------------------------------------------------- commits
 
@@ -358,7 +336,7 @@ class TableActor:
                 self.requests.note(mail.actor, mail.request_id, mail.digest, self.head.version)
             return Outcome(self.head.version)
         began, clock_set = self.kit.clock(), self._clock_set
-        head = await self.kit.log.append(self._append(made, version))
+        head = await self._writer.write(self._draft(made))
         self._after(made, meta, head)
         if self._clock_set != clock_set:
             self._lost_time = CLOCK_SET  # what was written meanwhile was told by the clock of before
@@ -375,23 +353,14 @@ class TableActor:
         deadline = deadline_of(self.table, mail.command)
         return deadline if deadline and mail.received_ms <= deadline < now else now
 
-    def _append(self, made: Prepared, version: int) -> Append:
+    def _draft(self, made: Prepared) -> Append:
         row = None
         if any(isinstance(event, LOBBY) for event in made.events):
             row = LobbyRow(keys.lobby(self.shard), self.table_id, views.summary(made.after).SerializeToString())
-        return Append(
-            self.stream,
-            version - 1,
-            self.head.hash,
-            self.kit.new_id(),
-            made.message.SerializeToString(),
-            made.outbox,
-            row,
-        )
+        return self._writer.draft(made.message.SerializeToString(), made.outbox, row)
 
     def _after(self, made: Prepared, meta: Meta, head: Head) -> None:
         self.table = made.after
-        self.head = head
         self._at_ms = meta.at_ms
         self._present = self._line = None
         self.requests.fold(head.version, meta, made.events)
@@ -411,22 +380,24 @@ class TableActor:
         if due is not None:
             mail = self._mail(due.act, due.account, due.request_id, due.digest, None)
             mail.ahead = True
-            self._mailbox.put_nowait(mail)
+            self._mailbox.put(mail)
 
     def _tell_waiting(self) -> None:
         self.settled.set()
         self.settled = asyncio.Event()
 
-    async def _refold(self) -> None:
+    async def _fold_again(self) -> Head:
         """Somebody else wrote: start again from the log, and show everybody what is there now."""
-        self._adopt(await rebuild(self.kit.log, self.stream))
+        rebuilt = await rebuild(self.kit.log, self.stream)
+        self._adopt(rebuilt)
+        self._writer.settle(rebuilt.head)
         self.hub.forget()
         self._refresh()
         self._tell_waiting()
+        return rebuilt.head
 
     def _adopt(self, rebuilt: Rebuilt) -> None:
         self.table = rebuilt.table
-        self.head = rebuilt.head
         self.requests = rebuilt.requests
         self.ahead.forget()
         self._config = self._present = self._line = None

@@ -17,10 +17,10 @@ from stud_eventlog.types import EventLogError, FeedEntry, Head
 from stud_service.feeds import FeedReader, Poison
 from stud_service.keyring import KeyRing
 from stud_service.kit import Kit
+from stud_service.log_writer import behind
 from stud_service.refusals import Refused
 from table_service import inbound
 from table_service.actor import TableActor
-from table_service.mail import behind
 from table_service.play import Streams
 from table_service.registry import Registry
 from table_service.servicer import TableServicer
@@ -100,7 +100,7 @@ class TableApp:
             await actor.catch_up()
             seen = inbound.seen_by_sender(fact)
             if seen is not None and await self._has_lost(actor, seen):
-                raise behind() from None  # it stands for that; what is only a copy halts nothing for good
+                raise behind(actor.stream) from None  # it stands for that; what is only a copy halts nothing for good
             await actor.submit(command, cause=cause, within_s=None)
 
     async def _has_lost(self, actor: TableActor, seen: LogRef) -> bool:

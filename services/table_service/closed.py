@@ -15,9 +15,9 @@ from stud_eventlog import keys
 from stud_eventlog.errors import ChainBroken
 from stud_eventlog.log import EventLog
 from stud_eventlog.types import NO_HASH
+from stud_service.log_writer import behind
 from stud_wire.commits import decode_commit
 from table_service import updates, views
-from table_service.mail import behind
 
 
 async def closed_table(log: EventLog, row: pb.TableSummary) -> updates.Step:
@@ -27,7 +27,7 @@ async def closed_table(log: EventLog, row: pb.TableSummary) -> updates.Step:
     stream = keys.table_log(keys.shard_of(row.table), row.table)
     begun, head = await asyncio.gather(log.read(stream, limit=2), log.head(stream))
     if head.version < row.version:
-        raise behind()
+        raise behind(stream)
     ended = await log.read(stream, max(head.version - 1, 0), 1)
     if not begun or begun[0].version != 1 or begun[0].prev_hash != NO_HASH:
         raise ChainBroken(stream, 1, "it is not the first of its log")

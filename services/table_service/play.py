@@ -13,12 +13,12 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud_core.state import Life
 from stud_service.checks import MAX_REQUEST_ID
 from stud_service.limits import RATE_LIMITED
+from stud_service.mailbox import stopping
 from stud_service.refusals import Refused
 from stud_wire.codec import to_message
 from table_service import handlers
 from table_service.actor import TableActor
 from table_service.hub import Viewer
-from table_service.mail import stopping
 from table_service.registry import Registry
 from table_service.updates import Outgoing
 

@@ -22,6 +22,7 @@ from stud_eventlog import keys
 from stud_eventlog.errors import EventLogError, LogUnavailable, NotInitialised
 from stud_service.kit import Kit
 from stud_service.limits import RATE_LIMITED, Share
+from stud_service.log_writer import behind, broken
 from stud_service.patience import Backoff, patiently
 from stud_service.refusals import Refused
 from stud_wire.codec import WireError
@@ -30,7 +31,6 @@ from table_service.actor import TableActor
 from table_service.closed import closed_table
 from table_service.folding import Folds, Load
 from table_service.lobby import EVERY, Lobby
-from table_service.mail import behind, broken
 from table_service.updates import Outgoing
 
 LINES_AT_ONCE = 100
@@ -119,7 +119,7 @@ class Registry:
         actor = self._tables.get(table_id)
         if actor is not None and actor.head.version < version:
             log.critical("log_behind", table=table_id, told=version, found=actor.head.version)
-            actor.halt(behind())
+            actor.halt(behind(actor.stream))
 
     async def _load(self, table_id: str) -> TableActor | None:
         """Load a table from its log, as fast as can be; None when it has none. Raises Refused when the log cannot be
@@ -262,6 +262,7 @@ class Registry:
             if table_id in self._broken:
                 raise broken()
             actor = TableActor(self.kit, table_id, self._master, self._may_start)
+            actor.begin()
             actor.start()
             try:
                 yield actor
@@ -318,7 +319,7 @@ class Registry:
         """Halt the table whose log lost what it had acknowledged."""
         for actor in self._everyone():
             if actor.stream == stream:
-                actor.halt(behind())
+                actor.halt(behind(actor.stream))
 
     def trouble_changed(self) -> None:
         """How it stands with the log has changed."""

@@ -11,7 +11,7 @@ from stud.dealer.v1 import dealer_service_pb2 as pb
 from stud_core.deck_events import DeckAudited, DeckCardsDealt, DeckClosed, DeckCommitted
 from stud_eventlog import keys
 from stud_eventlog.memory import MemoryEventLog
-from stud_eventlog.types import ChainBroken, Head, LogBehind, LogUnavailable, StoredCommit, VersionConflict
+from stud_eventlog.types import Head, LogBehind, LogUnavailable, StoredCommit, VersionConflict
 from stud_service.feeds import Poison
 from stud_service.log_writer import MAX_CONFLICTS
 from stud_service.refusals import Refused
@@ -126,8 +126,9 @@ async def test_a_hand_that_was_tampered_with_is_not_shown(log: MemoryEventLog, h
     changed = StoredCommit(stream, stored.version, stored.prev_hash, stored.commit_id, stored.body + b"\x38\x01")
     log.store.data.logs[stream][2] = changed, stored_hash
     assert WRITE_VERSION == 1  # the added bytes say so once more: the content is the same, the bytes are not
-    with pytest.raises(ChainBroken):
+    with pytest.raises(Refused) as caught:
         await commitment(house, 1)
+    assert reason(caught) == "LOG_BROKEN"
 
 
 @pytest.mark.parametrize(("table", "hand_no", "expected"), [

@@ -56,7 +56,7 @@ def at(game: Game, received_ms: int, command: Any) -> Any:
     """Hands in a command that arrived at a given time."""
     mail = game.actor._mail(command, "", "", b"", None)
     mail.received_ms = received_ms
-    game.actor._mailbox.put_nowait(mail)
+    game.actor._mailbox.put(mail)
     return mail.future
 
 
