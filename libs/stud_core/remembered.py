@@ -73,3 +73,34 @@ class Remembered:
         """Forget the oldest calls above a number."""
         while len(self._answers) > most:
             del self._answers[next(iter(self._answers))]
+
+
+class Generations:
+    """Calls that are remembered for this hand and the last."""
+
+    __slots__ = ("_last", "_now")
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
+    def __init__(self) -> None:
+        self._now = Remembered()
+        self._last = Remembered()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Generations) and (self._now, self._last) == (other._now, other._last)
+
+    def __len__(self) -> int:
+        return len(self._now) + len(self._last)
+
+    def get(self, name: bytes) -> First | None:
+        """Return what a call was answered first, None if it is not known (any more)."""
+        return self._now.get(name) or self._last.get(name)
+
+    def put(self, name: bytes, content: bytes, version: int, number: int = 0, *, most: int | None = None) -> None:
+        """Remember an accepted call; with ``most``, of this hand's no more than so many."""
+        self._now.put(name, content, version, number)
+        if most is not None:
+            self._now.keep(most)
+
+    def turn(self) -> None:
+        """Another hand begins: what is older than the last is forgotten."""
+        self._last, self._now = self._now, Remembered()

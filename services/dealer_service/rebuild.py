@@ -48,7 +48,7 @@ def fold(out: Rebuilt, commit: DecodedCommit, head: Head) -> None:
     """Take one more commit in, whose head is ``head``."""
     for event in commit.events:
         out.deck = evolve(out.deck, event, head.version)
-    out.requests.fold(commit.meta, commit.events)
+    out.requests.fold(head.version, commit.meta, commit.events)
     out.head = head
 
 

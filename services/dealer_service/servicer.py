@@ -81,11 +81,9 @@ class DealerServicer(rpc.DealerServiceServicer):
     ) -> bytes:
         deadline = asyncio.get_running_loop().time() + self._wait_s
         while True:
-            done = shoe.known.requests.find(actor, request_id)
+            done = shoe.known.requests.find(actor, request_id, digest)
             if done is not None:
-                if done.digest != digest:
-                    raise Refused("REQUEST_ID_REUSED", "this request_id stacked another deck")
-                return done.commitment
+                return done
             await self._interests.refuse_seated(actor, shoe.table)
             decided = decide_stacked(shoe.deck, hand_no, lambda hand: self._safe.new_deck(shoe.table, hand, cards))
             if not isinstance(decided, Refusal):

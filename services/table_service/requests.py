@@ -14,7 +14,7 @@ import msgspec
 
 from stud_core import events as ev
 from stud_core.events import Event
-from stud_core.remembered import First, Remembered, name_of
+from stud_core.remembered import First, Generations, Remembered, name_of
 from stud_service.refusals import Refused
 from stud_wire.commits import Meta
 
@@ -38,29 +38,17 @@ class Released(msgspec.Struct, frozen=True):
     declined: bool
 
 
-_NOTHING = Remembered()
-
-
-class _Generation(msgspec.Struct):
-    """Requests of one hand: those in the log, and by account those that were accepted and had nothing to write."""
-
-    written: Remembered = msgspec.field(default_factory=Remembered)
-    noted: dict[str, Remembered] = msgspec.field(default_factory=dict)
-
-    def noted_of(self, actor: str) -> Remembered:
-        return self.noted.get(actor) or _NOTHING
-
-
 class RequestMemory:
-    """Accepted requests of one table: those about money, and two generations of the others."""
+    """Accepted requests of one table: those about money, and of two hands the others."""
 
     def __init__(self) -> None:
         self.released: dict[int, Released] = {}
         """The last reservations that ended without a player, by sitting."""
         self._money = Remembered()
         self._reserved: dict[int, bytes] = {}
-        self._now = _Generation()
-        self._last = _Generation()
+        self._written = Generations()
+        self._noted: dict[str, Generations] = {}
+        """By account, those that were accepted and had nothing to write."""
 
     def find(self, actor: str, request_id: str, digest: bytes, *, unwritten: bool = True) -> First | None:
         """Return the first result of this request; raises Refused(REQUEST_ID_REUSED) for other content.
@@ -68,9 +56,9 @@ class RequestMemory:
         ``unwritten`` False: only where it is in the log. A choice ahead was accepted before, and is done now.
         """
         name = name_of(actor, request_id)
-        found = self._money.get(name) or self._now.written.get(name) or self._last.written.get(name)
-        if found is None and unwritten:
-            found = self._now.noted_of(actor).get(name) or self._last.noted_of(actor).get(name)
+        found = self._money.get(name) or self._written.get(name)
+        if found is None and unwritten and actor in self._noted:
+            found = self._noted[actor].get(name)
         if found is not None and not found.repeats(digest):
             raise Refused(
                 "REQUEST_ID_REUSED",
@@ -80,9 +68,8 @@ class RequestMemory:
 
     def note(self, actor: str, request_id: str, digest: bytes, version: int) -> None:
         """Remember a request that was accepted and wrote nothing; a restart forgets it."""
-        noted = self._now.noted.setdefault(actor, Remembered())
-        noted.put(name_of(actor, request_id), digest, version)
-        noted.keep(NOTED)
+        noted = self._noted.setdefault(actor, Generations())
+        noted.put(name_of(actor, request_id), digest, version, most=NOTED)
 
     def fold(self, version: int, meta: Meta, events: Sequence[Event]) -> None:
         """Remember a commit's request, if it had one, and age the memory when it ended a hand."""
@@ -94,11 +81,17 @@ class RequestMemory:
             elif isinstance(event, ev.SeatReleased):
                 self._release(event, events)
             elif isinstance(event, ev.HandEnded | ev.HandVoided):
-                self._last, self._now = self._now, _Generation()
+                self._turn()
+
+    def _turn(self) -> None:
+        self._written.turn()
+        for noted in self._noted.values():
+            noted.turn()
+        self._noted = {account: noted for account, noted in self._noted.items() if len(noted)}
 
     def _remember(self, version: int, meta: Meta, events: Sequence[Event]) -> None:
         name, first = name_of(meta.actor, meta.request_id), events[0] if events else None
-        where = self._money if isinstance(first, _MONEY) else self._now.written
+        where = self._money if isinstance(first, _MONEY) else self._written
         where.put(name, meta.request_digest, version, number_of(events))
         if isinstance(first, ev.BuyInRequested):
             self._reserved[first.sitting_no] = name

@@ -3,7 +3,7 @@
 import tracemalloc
 from hashlib import sha256
 
-from stud_core.remembered import CONTENT_SIZE, NAME_SIZE, First, Remembered, name_of
+from stud_core.remembered import CONTENT_SIZE, NAME_SIZE, First, Generations, Remembered, name_of
 
 CONTENT, OTHER = sha256(b"content").digest(), sha256(b"other").digest()
 
@@ -56,3 +56,36 @@ def test_a_call_costs_no_more_than_is_promised():
     used, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert 100 < used / len(calls) < 175
+
+
+def test_two_hands_are_remembered_and_no_third():
+    calls = Generations()
+    for hand in range(1, 5):
+        calls.turn()
+        calls.put(name_of("ada", str(hand)), CONTENT, hand, 10 * hand)
+        found = [calls.get(name_of("ada", str(no))) for no in range(1, hand + 1)]
+        assert [first.number for first in found if first is not None] == [
+            10 * no for no in range(max(1, hand - 1), hand + 1)
+        ]
+    assert len(calls) == 2
+
+
+def test_of_one_hand_no_more_than_so_many_where_that_is_said():
+    calls = Generations()
+    for version in range(5):
+        calls.put(name_of("ada", str(version)), CONTENT, version, most=2)
+    calls.turn()
+    for version in range(5, 10):
+        calls.put(name_of("ada", str(version)), CONTENT, version, most=2)
+    assert [no for no in range(10) if calls.get(name_of("ada", str(no)))] == [3, 4, 8, 9]
+
+
+def test_generations_are_equal_when_both_hands_are():
+    one, two = Generations(), Generations()
+    one.put(name_of("ada", "r"), CONTENT, 1)
+    assert one != two
+    two.put(name_of("ada", "r"), CONTENT, 1)
+    assert one == two
+    one.turn()
+    assert one != two
+    assert one != Remembered()

@@ -252,7 +252,7 @@ async def test_strangers_take_nothing_back_and_nobody_fills_the_memory(tmp_path)
         assert refused.reason == "NOT_SEATED"
         for _ in range(3 * NOTED):
             await ahead.game.send(ahead.next, pb.ClearPreActionRequest())
-        noted = ahead.game.actor.requests._now.noted
+        noted = ahead.game.actor.requests._noted
         assert {account: len(requests) for account, requests in noted.items()} == {ahead.next: NOTED}
 
 
