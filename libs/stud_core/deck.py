@@ -3,7 +3,7 @@
 Works on positions 0..51 of a committed deck. Positions are no secret; what lies there is, and comes in from outside
 only where a card is turned up (:class:`~stud_core.clear_deck.ClearDeck`) or put into a box (``seal``). Each
 ``decide_…`` returns the events to write, none when the state says that it was done before (architecture.md, R3), or
-a :class:`Refusal`; ``evolve`` never fails on a recorded event.
+a :class:`Rejection`; ``evolve`` never fails on a recorded event.
 """
 
 from __future__ import annotations
@@ -28,17 +28,11 @@ from stud_core.deck_events import (
     SealedSeed,
 )
 from stud_core.events import DealMode, DealRequested, DownCard, HandEnded, HandVoided, TableOpened, UpCard
+from stud_core.rejection import Rejection
 
 THIRD: Final = 3
 RIVER: Final = 7
 SEATS: Final = range(1, 9)
-
-
-class Refusal(msgspec.Struct, frozen=True):
-    """What the dealer does not do: a stable ``reason`` and a text for people, without any card."""
-
-    reason: str
-    text: str
 
 
 class Positions(msgspec.Struct, frozen=True):
@@ -127,7 +121,7 @@ class Resealed(msgspec.Struct, frozen=True):
 # --- decide ---------------------------------------------------------------------------------------------------------
 
 
-def decide_opened(deck: Deck, opened: TableOpened, next_deck: NextDeck) -> list[DeckEvent] | Refusal:
+def decide_opened(deck: Deck, opened: TableOpened, next_deck: NextDeck) -> list[DeckEvent] | Rejection:
     """A table was opened: commit to its first deck, or wait until somebody stacks it."""
     if deck.hand_no or deck.awaited:
         return []
@@ -136,27 +130,27 @@ def decide_opened(deck: Deck, opened: TableOpened, next_deck: NextDeck) -> list[
         return [next_deck(1)]
     if config.currency != TEST_CURRENCY:
         text = f"decks are stacked in currency {TEST_CURRENCY} only, not in {config.currency}"
-        return Refusal("STACKED_NOT_ALLOWED", text)
+        return Rejection("STACKED_NOT_ALLOWED", text)
     return [DeckAwaited(1, config.currency)]
 
 
-def decide_stacked(deck: Deck, hand_no: int, next_deck: NextDeck) -> list[DeckEvent] | Refusal:
+def decide_stacked(deck: Deck, hand_no: int, next_deck: NextDeck) -> list[DeckEvent] | Rejection:
     """An operator brings the deck of a rehearsal table's next hand."""
     if not deck.hand_no and not deck.awaited:
-        return Refusal("UNKNOWN_TABLE", "the dealer has not heard of this table")
+        return Rejection("UNKNOWN_TABLE", "the dealer has not heard of this table")
     if not deck.stacked:
-        return Refusal("STACKED_DECKS_OFF", "this table plays with shuffled decks")
+        return Rejection("STACKED_DECKS_OFF", "this table plays with shuffled decks")
     if hand_no <= deck.hand_no:
-        return Refusal("DECK_ALREADY_COMMITTED", f"the deck of hand {hand_no} is fixed")
+        return Rejection("DECK_ALREADY_COMMITTED", f"the deck of hand {hand_no} is fixed")
     if hand_no != deck.awaited:
         text = f"hand {deck.awaited or deck.hand_no} comes before hand {hand_no} and is not over"
-        return Refusal("HAND_RUNNING", text)
+        return Rejection("HAND_RUNNING", text)
     return [next_deck(hand_no)]
 
 
 def decide_deal(
     deck: Deck, request: DealRequested, ref: LogRef, clear: Callable[[], ClearDeck], seal: Seal
-) -> list[DeckEvent] | Refusal:
+) -> list[DeckEvent] | Rejection:
     """Answer one DealRequested of the commit ``ref``.
 
     The same request again changes nothing. The same question in another commit is answered again, to the letter;
@@ -165,20 +159,20 @@ def decide_deal(
     if request.hand_no <= deck.closed_hand:
         return _over(deck, ref, f"deal {request.deal_no} of hand {request.hand_no}")
     if request.hand_no != deck.hand_no:
-        return Refusal("NO_DECK", f"hand {request.hand_no} has no deck: the newest is that of hand {deck.hand_no}")
+        return Rejection("NO_DECK", f"hand {request.hand_no} has no deck: the newest is that of hand {deck.hand_no}")
     done = len(deck.answers)
     if not 1 <= request.deal_no <= done + 1:
-        return Refusal("DEAL_SKIPPED", f"deal {request.deal_no} was asked for, but deal {done + 1} is next")
+        return Rejection("DEAL_SKIPPED", f"deal {request.deal_no} was asked for, but deal {done + 1} is next")
     answered = deck.answers[request.deal_no - 1] if request.deal_no <= done else None
     opened = clear()
     positions = take(answered.before if answered else deck.stub, request, opened.river_rank)
     if answered is not None:
         if positions != answered.positions:
             text = f"deal {request.deal_no} of hand {request.hand_no} was answered, and is now asked for differently"
-            return Refusal("REQUEST_CHANGED", text)
+            return Rejection("REQUEST_CHANGED", text)
         if ref == answered.request:
             return []
-    if isinstance(positions, Refusal):
+    if isinstance(positions, Rejection):
         return positions
     dealt = _dealt(request, ref, positions, opened, seal)
     if request.deal_no == 1 and answered is None:
@@ -193,7 +187,7 @@ def decide_closed(
     log: LogRef,
     reseal: Callable[[], Resealed],
     next_deck: NextDeck,
-) -> list[DeckEvent] | Refusal:
+) -> list[DeckEvent] | Rejection:
     """The hand is over at the table: open its deck to the referee and commit to the next one.
 
     ``table`` is the hand's range of the table's log, ``log`` the head of the deck's log (its range is put in here).
@@ -204,21 +198,21 @@ def decide_closed(
         if deck.closed == Closed(hand_no, outcome, table):
             return []
         if hand_no == deck.closed_hand:
-            return Refusal("END_CHANGED", f"hand {hand_no} was closed, and now ends differently")
+            return Rejection("END_CHANGED", f"hand {hand_no} was closed, and now ends differently")
         return _over(deck, table, f"the end of hand {hand_no}")
     if hand_no != deck.hand_no:
-        return Refusal("NO_DECK", f"hand {hand_no} has no deck: the newest is that of hand {deck.hand_no}")
+        return Rejection("NO_DECK", f"hand {hand_no} has no deck: the newest is that of hand {deck.hand_no}")
     sealed = reseal()
     hand_range = LogRef(log.stream, deck.range_from, log.to_version, log.head_hash)
     closed = DeckClosed(hand_no, outcome, table, hand_range, sealed.seed, sealed.stacked_order)
     return [closed] if deck.stacked else [closed, next_deck(hand_no + 1)]
 
 
-def _over(deck: Deck, ref: LogRef, what: str) -> list[DeckEvent] | Refusal:
+def _over(deck: Deck, ref: LogRef, what: str) -> list[DeckEvent] | Rejection:
     """A message about a hand before the last: read before, or something is wrong with the table's log."""
     if deck.closed is not None and ref.to_version <= deck.closed.table.to_version:
         return []
-    return Refusal("HAND_OVER", f"{what} came after hand {deck.closed_hand} was closed")
+    return Rejection("HAND_OVER", f"{what} came after hand {deck.closed_hand} was closed")
 
 
 def _dealt(request: DealRequested, ref: LogRef, positions: Positions, clear: ClearDeck, seal: Seal) -> DeckCardsDealt:
@@ -240,11 +234,11 @@ def _dealt(request: DealRequested, ref: LogRef, positions: Positions, clear: Cle
 # --- which positions ------------------------------------------------------------------------------------------------
 
 
-def take(stub: Stub, request: DealRequested, river_rank: Sequence[int]) -> Positions | Refusal:
+def take(stub: Stub, request: DealRequested, river_rank: Sequence[int]) -> Positions | Rejection:
     """Return the positions that a deal takes off the stub; refuses one that no dealer could make."""
     problem = _impossible(request)
     if problem:
-        return Refusal("IMPOSSIBLE_DEAL", f"deal {request.deal_no} of hand {request.hand_no}: {problem}")
+        return Rejection("IMPOSSIBLE_DEAL", f"deal {request.deal_no} of hand {request.hand_no}: {problem}")
     match request.mode:
         case DealMode.COMMUNITY:
             return _community(stub, river_rank)
@@ -269,7 +263,7 @@ def _impossible(request: DealRequested) -> str:
     return ""
 
 
-def _from_top(stub: Stub, request: DealRequested) -> Positions | Refusal:
+def _from_top(stub: Stub, request: DealRequested) -> Positions | Rejection:
     """Burn, then deal off the top: third street two down and one up to each in turn, the river one down (P12, P18)."""
     targets = request.targets
     downs = {THIRD: 2, RIVER: 1}.get(request.street, 0)
@@ -277,26 +271,26 @@ def _from_top(stub: Stub, request: DealRequested) -> Positions | Refusal:
     first = stub.top + request.burn
     end = first + (downs + ups) * len(targets)
     if end > DECK_SIZE:
-        return Refusal("DECK_TOO_SHORT", f"{end - stub.top} cards were asked for, {DECK_SIZE - stub.top} are left")
+        return Rejection("DECK_TOO_SHORT", f"{end - stub.top} cards were asked for, {DECK_SIZE - stub.top} are left")
     dealt = list(zip(targets * (downs + ups), range(first, end), strict=True))
     split = downs * len(targets)
     return Positions(tuple(range(stub.top, first)), tuple(dealt[:split]), tuple(dealt[split:]))
 
 
-def _recycled(stub: Stub, targets: Sequence[int], river_rank: Sequence[int]) -> Positions | Refusal:
+def _recycled(stub: Stub, targets: Sequence[int], river_rank: Sequence[int]) -> Positions | Rejection:
     """Stub and burns shuffled together, no burn before it (P34). Cards of folded hands are in neither (P36)."""
     pool = sorted([*stub.burned, *range(stub.top, DECK_SIZE)], key=river_rank.__getitem__)
     if len(pool) < len(targets):
-        return Refusal("DECK_TOO_SHORT", f"{len(targets)} cards were asked for, {len(pool)} are in the pool")
+        return Rejection("DECK_TOO_SHORT", f"{len(targets)} cards were asked for, {len(pool)} are in the pool")
     return Positions(down=tuple(zip(targets, pool, strict=False)))
 
 
-def _community(stub: Stub, river_rank: Sequence[int]) -> Positions | Refusal:
+def _community(stub: Stub, river_rank: Sequence[int]) -> Positions | Rejection:
     """The burns shuffled, the first turned up (P35); where nothing was burned, the next card of the stub (W21)."""
     if stub.burned:
         return Positions(community=min(stub.burned, key=river_rank.__getitem__))
     if stub.top == DECK_SIZE:
-        return Refusal("DECK_TOO_SHORT", "no card is left to turn up")
+        return Rejection("DECK_TOO_SHORT", "no card is left to turn up")
     return Positions(community=stub.top)
 
 

@@ -1,6 +1,7 @@
 """Refusals: a stable reason, the rule it rests on, and what would have been right.
 
-The names of :class:`Reason` are those of ``stud/errors/v1/reasons.proto``, the error catalogue.
+One type for tables, decks and ledgers. The names of :class:`Reason` are those of ``stud/errors/v1/reasons.proto``,
+the error catalogue.
 """
 
 from __future__ import annotations
@@ -70,15 +71,18 @@ class Problem(msgspec.Struct, frozen=True, gc=False):
 
 
 class Rejection(msgspec.Struct, frozen=True):
-    """A refused command; nothing has changed. ``rule`` is e.g. ``"P56"``, ``"W18"``, ``"B.8"`` or empty.
+    """A refused command, of a table, a deck or a ledger; nothing has changed.
 
-    ``text`` is for people and may change; ``legal`` lists the actions that would have been accepted,
-    ``field`` is the first field that is wrong and ``problems`` lists them all. ``least`` and ``most`` bound what would
-    have been accepted: amounts in minor units, or seats. A ``most`` of 0 says that no amount would. ``turn_id`` is the
-    turn that is open now, ``prompt_id`` the account's open prompt, where the command was for another.
+    ``reason`` is a name of the catalogue, or the dealer's own where it is a message that is refused, which no caller
+    has sent. ``rule`` is e.g. ``"P56"``, ``"W18"``, ``"B.8"`` or empty. ``text`` is for people, may change; ``legal``
+    lists the actions that would have been accepted, ``field`` is the first field that is wrong and ``problems`` lists
+    them all. ``least`` and ``most`` bound what would have been accepted: amounts in minor units, or seats. A ``most``
+    of 0 says that no amount would. ``turn_id`` is the turn that is open now, ``prompt_id`` the account's open prompt,
+    where the command was for another. ``account`` is one that there is not, ``balance`` what is there where it is too
+    little.
     """
 
-    reason: Reason
+    reason: str
     text: str
     rule: str = ""
     legal: tuple[Option, ...] = ()
@@ -88,6 +92,8 @@ class Rejection(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
     turn_id: int | None = None
     prompt_id: int | None = None
+    account: str = ""
+    balance: int | None = None
 
     @classmethod
     def of_config(cls, problems: Sequence[Problem]) -> Self:

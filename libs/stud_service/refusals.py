@@ -91,11 +91,13 @@ class Refused(Exception):
             "max": rejection.most,
             "turn_id": rejection.turn_id,
             "prompt_id": rejection.prompt_id,
+            "balance": rejection.balance,
         }
         metadata = {name: str(number) for name, number in numbers.items() if number is not None}
         words = {"rule": rejection.rule, "legal": legal_text(rejection.legal), "field": rejection.field}
+        words["account"] = rejection.account
         metadata |= {name: word for name, word in words.items() if word}
-        refused = cls(rejection.reason.value, rejection.text, **metadata)
+        refused = cls(str(rejection.reason), rejection.text, **metadata)
         refused.legal = rejection.legal
         refused.problems = rejection.problems
         return refused

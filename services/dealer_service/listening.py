@@ -9,9 +9,10 @@ import structlog
 from dealer_service.safe import Safe
 from dealer_service.shoe import Shoe, Shoes
 from stud_core.clear_deck import UnknownShuffle
-from stud_core.deck import Refusal, decide_closed, decide_deal, decide_opened
+from stud_core.deck import decide_closed, decide_deal, decide_opened
 from stud_core.deck_events import DeckCommitted, DeckEvent, LogRef
 from stud_core.events import DealRequested, HandEnded, HandVoided, TableOpened
+from stud_core.rejection import Rejection
 from stud_eventlog import keys
 from stud_eventlog.types import FeedEntry
 from stud_service.feeds import Poison
@@ -52,18 +53,18 @@ class Listener:
         async with self._shoes.use(table) as shoe:
             try:
                 decided = self._decide(shoe, entry, event)
-                if isinstance(decided, Refusal) and await shoe.catch_up():
+                if isinstance(decided, Rejection) and await shoe.catch_up():
                     decided = self._decide(shoe, entry, event)  # somebody else had written to this deck's log
             except (SealError, UnknownShuffle) as closed:
                 raise Poison(f"{type(closed).__name__}: {closed}") from None
-            if isinstance(decided, Refusal):
+            if isinstance(decided, Rejection):
                 raise Poison(f"{type(event).__name__}: {decided.reason}: {decided.text}")
             if decided:
                 written = await shoe.record(decided, cause=(entry.stream, entry.version))
                 names = [type(made).__name__ for made in decided]
                 log.debug("deck", table=table, hand=shoe.deck.hand_no, version=written.version, events=names)
 
-    def _decide(self, shoe: Shoe, entry: FeedEntry, event: Message) -> list[DeckEvent] | Refusal:
+    def _decide(self, shoe: Shoe, entry: FeedEntry, event: Message) -> list[DeckEvent] | Rejection:
         deck = shoe.deck
 
         def next_deck(hand_no: int) -> DeckCommitted:
@@ -73,7 +74,7 @@ class Listener:
             return decide_opened(deck, event, next_deck)
         if isinstance(event, DealRequested):
             if deck.stacked and not self._kit.settings.allow_stacked_decks:
-                return Refusal("STACKED_DECKS_OFF", "this dealer runs without --allow-stacked-decks")
+                return Rejection("STACKED_DECKS_OFF", "this dealer runs without --allow-stacked-decks")
             ref = LogRef(entry.stream, entry.version, entry.version, entry.head_hash)
             return decide_deal(deck, event, ref, shoe.clear, shoe.seal)
         table_range = LogRef(entry.stream, event.from_version, entry.version, entry.head_hash)

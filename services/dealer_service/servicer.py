@@ -16,8 +16,9 @@ from stud.common.v1 import card_pb2
 from stud.dealer.v1 import dealer_service_pb2 as pb
 from stud.dealer.v1 import dealer_service_pb2_grpc as rpc
 from stud_core.cards import DECK_SIZE
-from stud_core.deck import Refusal, decide_stacked
+from stud_core.deck import decide_stacked
 from stud_core.deck_events import DeckAudited, LogRef
+from stud_core.rejection import Rejection
 from stud_core.secret import SecretCards
 from stud_core.shuffle import check_deck
 from stud_eventlog import keys
@@ -86,7 +87,7 @@ class DealerServicer(rpc.DealerServiceServicer):
                 return done
             await self._interests.refuse_seated(actor, shoe.table)
             decided = decide_stacked(shoe.deck, hand_no, lambda hand: self._safe.new_deck(shoe.table, hand, cards))
-            if not isinstance(decided, Refusal):
+            if not isinstance(decided, Rejection):
                 break
             if decided.reason not in _MAY_STILL_COME or not await _told(shoe, deadline):
                 raise Refused(decided.reason, decided.text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -96,7 +96,7 @@ def _difference(decided: Sequence[ev.Event], recorded: Sequence[Any]) -> Code:
     return _KINDS.get(type(theirs)) or _KINDS.get(type(mine)) or Code.NOT_DECIDED
 
 
-_REFUSED = {
+_REFUSED: Final[dict[str, Code]] = {
     Reason.ILLEGAL_ACTION: Code.ILLEGAL_ACTION,
     Reason.NOT_YOUR_TURN: Code.WRONG_ORDER,
     Reason.STALE_TURN: Code.WRONG_ORDER,

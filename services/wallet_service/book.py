@@ -14,12 +14,13 @@ from typing import Any, TypeVar, cast
 import msgspec
 import structlog
 
-from stud_core.ledger.commands import Command, Deposit, OpenAccount, Refusal, SettleHand, Withdraw
+from stud_core.ledger.commands import Command, Deposit, OpenAccount, SettleHand, Withdraw
 from stud_core.ledger.decide import decide, worth_noting
 from stud_core.ledger.evolve import evolve
 from stud_core.ledger.postings import unsound
 from stud_core.ledger.requests import NOWHERE, Origin, key_of, origin_of
 from stud_core.ledger.state import Ledger
+from stud_core.rejection import Rejection
 from stud_eventlog import keys
 from stud_eventlog.errors import ChainBroken, EventLogError, LogBehind, VersionConflict
 from stud_eventlog.types import Append, FeedItem, Head
@@ -220,8 +221,8 @@ class Book:
 
     def _events(self, command: Command, now: int) -> list[Any]:
         answer = decide(self.state, command, now)
-        if isinstance(answer, Refusal):
-            raise Refused(answer.reason, answer.text, **answer.details)
+        if isinstance(answer, Rejection):
+            raise Refused.from_rejection(answer)
         problem = unsound(self.state, answer)
         if problem:
             log.critical("unsound", currency=self.currency, command=type(command).__name__, problem=problem)

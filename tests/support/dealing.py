@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from stud_core.clear_deck import ClearDeck
-from stud_core.deck import Deck, Positions, Refusal, Stub, decide_deal, evolve
+from stud_core.deck import Deck, Positions, Stub, decide_deal, evolve
 from stud_core.deck_events import DeckCommitted, DeckEvent, LogRef, SealedSeed
 from stud_core.events import DealMode, DealRequested
+from stud_core.rejection import Rejection
 
 TABLE = "t-1"
 SEED = bytes(range(32))
@@ -64,13 +65,13 @@ class Dealing:
             self.deck = evolve(self.deck, event, self.version)
             self.events.append(event)
 
-    def decide(self, wanted: DealRequested, version: int) -> list[DeckEvent] | Refusal:
+    def decide(self, wanted: DealRequested, version: int) -> list[DeckEvent] | Rejection:
         return decide_deal(self.deck, wanted, ref(version), lambda: CLEAR, box)
 
     def answer(self, wanted: DealRequested) -> list[DeckEvent]:
         """Decide and fold; the request stands in version 10 * deal number of the table's log."""
         made = self.decide(wanted, 10 * wanted.deal_no)
-        assert not isinstance(made, Refusal), made
+        assert not isinstance(made, Rejection), made
         self.fold(made)
         return made
 

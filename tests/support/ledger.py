@@ -7,13 +7,13 @@ from typing import Any
 
 from stud_core.events import Delta
 from stud_core.ledger import commands as cmd
-from stud_core.ledger.commands import Refusal
 from stud_core.ledger.decide import decide
 from stud_core.ledger.events import Posting
 from stud_core.ledger.evolve import evolve
 from stud_core.ledger.names import guarded
 from stud_core.ledger.postings import postings_of
 from stud_core.ledger.state import Ledger
+from stud_core.rejection import Rejection
 
 T = "t-1"
 NEVER = 10**15
@@ -35,7 +35,7 @@ class Till:
     def events(self) -> list[Any]:
         return [event for _, events in self.commits for event in events]
 
-    def answer(self, command: cmd.Command, now_ms: int = 0) -> list[Any] | Refusal:
+    def answer(self, command: cmd.Command, now_ms: int = 0) -> list[Any] | Rejection:
         answer = decide(self.state, command, now_ms)
         if isinstance(answer, list) and answer:
             version = self.state.version + 1
@@ -45,13 +45,13 @@ class Till:
 
     def gives(self, command: cmd.Command, now_ms: int = 0) -> list[Any]:
         answer = self.answer(command, now_ms)
-        assert not isinstance(answer, Refusal), answer
+        assert not isinstance(answer, Rejection), answer
         return answer
 
-    def refuses(self, command: cmd.Command, now_ms: int = 0) -> Refusal:
+    def refuses(self, command: cmd.Command, now_ms: int = 0) -> Rejection:
         before = len(self.commits)
         answer = self.answer(command, now_ms)
-        assert isinstance(answer, Refusal), answer
+        assert isinstance(answer, Rejection), answer
         assert len(self.commits) == before
         return answer
 

@@ -160,7 +160,7 @@ class Rig:
 
     async def deal(self, answer: Any) -> None:
         """Append the dealer's answer and let the table record it."""
-        assert not isinstance(answer, dealer.Refusal), answer
+        assert not isinstance(answer, Rejection), answer
         if not answer:
             return
         events = list(answer)

@@ -99,7 +99,7 @@ def bought_in(rules: Ruleset, amount: int) -> bool:
     return table.stacks() == {1: amount}
 
 
-def not_bought_in(rules: Ruleset, amount: int) -> tuple[Reason, str]:
+def not_bought_in(rules: Ruleset, amount: int) -> tuple[str, str]:
     """Why this buy-in is refused at a 5/10 table, and by which rule."""
     table = TableDriver(rules, {}, strict_buy_in=True)
     refusal = table.reject(cmd.TakeSeat(account(1), 1, amount))

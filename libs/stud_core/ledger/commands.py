@@ -125,11 +125,3 @@ Command = (
     | ResolveCashOut
     | Adjust
 )
-
-
-class Refusal(msgspec.Struct, frozen=True):
-    """A refused command; nothing has changed. ``reason`` is a name of ``stud/errors/v1/reasons.proto``."""
-
-    reason: str
-    text: str
-    details: dict[str, str] = msgspec.field(default_factory=dict)

@@ -11,29 +11,30 @@ from typing import Any, Final
 from stud_core.amounts import MAX_AMOUNT, MAX_BALANCE
 from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
-from stud_core.ledger.commands import Command, Refusal
+from stud_core.ledger.commands import Command
 from stud_core.ledger.interest import own_interest
 from stud_core.ledger.names import CASHIER, escrow, player
 from stud_core.ledger.operators import adjust, resolve_cash_out
 from stud_core.ledger.requests import content_of, key_of
 from stud_core.ledger.settling import settle
 from stud_core.ledger.state import Ledger, SittingBook, SittingLife
+from stud_core.rejection import Rejection
 
-Answer = list[Any] | Refusal
+Answer = list[Any] | Rejection
 SHORT: Final = "INSUFFICIENT_FUNDS"
 MISMATCH: Final = "SITTING_MISMATCH"
 """A table's figures are not those with which the sitting was seen, or it was never seen."""
 
 
 def decide(state: Ledger, command: Command, now_ms: int) -> Answer:
-    """Return the events of a command, [] when it was answered before, or a Refusal. Changes nothing."""
+    """Return the events of a command, [] when it was answered before, or a Rejection. Changes nothing."""
     key = key_of(command)
     first = state.requests.get(key) if key is not None else None
     if first is None:
         return own_interest(state, command) or _DECIDERS[type(command)](state, command, now_ms)
     if first.repeats(content_of(command)):
         return []
-    return Refusal("REQUEST_ID_REUSED", "this request_id was used for something else", {"field": "request_id"})
+    return Rejection("REQUEST_ID_REUSED", "this request_id was used for something else", field="request_id")
 
 
 def worth_noting(state: Ledger, command: Command) -> bool:
@@ -48,10 +49,10 @@ def worth_noting(state: Ledger, command: Command) -> bool:
     return not (isinstance(command, cmd.OpenAccount) and command.actor == command.account)
 
 
-def _unknown(state: Ledger, account: str) -> Refusal | None:
+def _unknown(state: Ledger, account: str) -> Rejection | None:
     if account in state.accounts:
         return None
-    return Refusal("UNKNOWN_ACCOUNT", f"there is no account {account!r}: open it first", {"account": account[:64]})
+    return Rejection("UNKNOWN_ACCOUNT", f"there is no account {account!r}: open it first", account=account[:64])
 
 
 # ------------------------------------------------------------------ accounts
@@ -63,18 +64,18 @@ def _open(state: Ledger, command: cmd.OpenAccount, _: int) -> Answer:
     return [ev.AccountOpened(command.account, command.request_id)]
 
 
-def _out_of_range(amount: int, most: int = MAX_AMOUNT) -> Refusal | None:
+def _out_of_range(amount: int, most: int = MAX_AMOUNT) -> Rejection | None:
     if 1 <= amount <= most:
         return None
-    limits = {"field": "amount", "min": "1", "max": str(most)}
-    return Refusal("INVALID_FIELD", f"amount {amount}: want 1 to {most} minor units", limits)
+    text = f"amount {amount}: want 1 to {most} minor units"
+    return Rejection("INVALID_FIELD", text, field="amount", least=1, most=most)
 
 
 def _deposit(state: Ledger, command: cmd.Deposit, _: int) -> Answer:
     most = min(MAX_AMOUNT, MAX_BALANCE + state.balance(CASHIER))
     refused = _unknown(state, command.account)
     if refused is None and most < 1:
-        refused = Refusal("INVALID_FIELD", f"the ledger holds {MAX_BALANCE}, which is all it can", {"field": "amount"})
+        refused = Rejection("INVALID_FIELD", f"the ledger holds {MAX_BALANCE}, which is all it can", field="amount")
     refused = refused or _out_of_range(command.amount, most)
     if refused is not None:
         return refused
@@ -86,18 +87,18 @@ def _withdraw(state: Ledger, command: cmd.Withdraw, _: int) -> Answer:
     if refused is not None:
         return refused
     if command.account in state.frozen:
-        return Refusal("ACCOUNT_FROZEN", f"account {command.account!r} is frozen")
+        return Rejection("ACCOUNT_FROZEN", f"account {command.account!r} is frozen")
     short = _short(state, command.account, command.amount)
     if short is not None:
         return short
     return [ev.Withdrawn(command.account, command.amount, command.reference, command.request_id, command.cashier)]
 
 
-def _short(state: Ledger, account: str, amount: int) -> Refusal | None:
+def _short(state: Ledger, account: str, amount: int) -> Rejection | None:
     balance = state.balance(player(account))
     if balance >= amount:
         return None
-    return Refusal(SHORT, f"the balance is {balance}, not {amount}", {"balance": str(balance)})
+    return Rejection(SHORT, f"the balance is {balance}, not {amount}", balance=balance)
 
 
 def _freeze(state: Ledger, command: cmd.FreezeAccount, _: int) -> Answer:
@@ -114,7 +115,7 @@ def _unfreeze(state: Ledger, command: cmd.UnfreezeAccount, _: int) -> Answer:
     if refused is not None:
         return refused
     if command.account not in state.frozen:
-        return Refusal("ACCOUNT_NOT_FROZEN", f"account {command.account!r} is not frozen")
+        return Rejection("ACCOUNT_NOT_FROZEN", f"account {command.account!r} is not frozen")
     return [ev.AccountUnfrozen(command.account, command.operator, command.reason)]
 
 

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from stud_core.ledger import commands as cmd
-from stud_core.ledger.commands import Command, Refusal
+from stud_core.ledger.commands import Command
 from stud_core.ledger.events import AdjustmentProposed, Posting
 from stud_core.ledger.names import escrow, parse_escrow, player
 from stud_core.ledger.requests import caller_of
 from stud_core.ledger.state import Ledger
+from stud_core.rejection import Rejection
 
 _CONCERNED: Final[Mapping[type, Callable[[Any], Iterable[str]]]] = {
     cmd.Deposit: lambda c: [player(c.account)],
@@ -25,14 +26,14 @@ _CONCERNED: Final[Mapping[type, Callable[[Any], Iterable[str]]]] = {
 """The ledger accounts that a caller's command is about. Whoever may open accounts may open his own."""
 
 
-def own_interest(state: Ledger, command: Command) -> Refusal | None:
+def own_interest(state: Ledger, command: Command) -> Rejection | None:
     """Refuse a command of a caller who has an interest in it; None where he may, and for what no caller asks."""
     concerned = _CONCERNED.get(type(command))
     own = _interest(state, caller_of(command), concerned(command)) if concerned is not None else ""
     if not own:
         return None
     role = "cashier" if isinstance(command, cmd.Deposit | cmd.Withdraw) else "operator"
-    return Refusal("OWN_INTEREST", f"{own}: another {role} must do it")
+    return Rejection("OWN_INTEREST", f"{own}: another {role} must do it")
 
 
 def stands(state: Ledger, proposed: AdjustmentProposed) -> bool:

@@ -10,14 +10,14 @@ import msgspec
 from stud_core.amounts import MAX_AMOUNT, MAX_BALANCE
 from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
-from stud_core.ledger.commands import Refusal
 from stud_core.ledger.events import Posting
 from stud_core.ledger.interest import stands
 from stud_core.ledger.names import CASHIER, RAKE, escrow, guarded, parse_escrow, player
 from stud_core.ledger.postings import move
 from stud_core.ledger.state import Ledger, SittingLife
+from stud_core.rejection import Rejection
 
-Answer = list[Any] | Refusal
+Answer = list[Any] | Rejection
 
 
 def proposal_id(*content: object) -> str:
@@ -30,15 +30,15 @@ def resolve_cash_out(state: Ledger, command: cmd.ResolveCashOut, _: int) -> Answ
     book = state.sittings.get((command.table, command.sitting_no))
     if book is None or book.life is not SittingLife.BLOCKED:
         what = "is paid" if book is not None and book.life is SittingLife.CLOSED else "has no cash-out that is blocked"
-        return Refusal("NOTHING_BLOCKED", f"sitting {command.sitting_no} {what}")
+        return Rejection("NOTHING_BLOCKED", f"sitting {command.sitting_no} {what}")
     if command.after_hand > state.settled.get(command.table, 0):
         text = f"hand {command.after_hand} of sitting {command.sitting_no} is not settled: correct what blocks it first"
-        return Refusal("SETTLEMENT_BLOCKED", text)
+        return Rejection("SETTLEMENT_BLOCKED", text)
     if book.account not in state.accounts:
-        return Refusal("UNKNOWN_ACCOUNT", "the sitting is of an account that was never opened")
+        return Rejection("UNKNOWN_ACCOUNT", "the sitting is of an account that was never opened")
     if not 0 <= command.amount <= MAX_AMOUNT:
-        limits = {"field": "amount", "min": "0", "max": str(MAX_AMOUNT)}
-        return Refusal("INVALID_FIELD", f"amount {command.amount}: want 0 to {MAX_AMOUNT} minor units", limits)
+        text = f"amount {command.amount}: want 0 to {MAX_AMOUNT} minor units"
+        return Rejection("INVALID_FIELD", text, field="amount", least=0, most=MAX_AMOUNT)
     name = escrow(command.table, command.sitting_no)
     lines = move(CASHIER, name, command.amount - state.balance(name))
     key = proposal_id("cash-out", command.table, command.sitting_no, command.amount)
@@ -53,7 +53,7 @@ def adjust(state: Ledger, command: cmd.Adjust, _: int) -> Answer:
     """Correct balances; never the escrow of an open sitting, but for one whose table waits for a settlement."""
     problem = _wrong(state, command.postings)
     if problem:
-        return Refusal("INVALID_ADJUSTMENT", problem)
+        return Rejection("INVALID_ADJUSTMENT", problem)
     key = proposal_id("adjust", [(p.account, p.amount) for p in command.postings], command.reference)
     decided = _second(state, ev.AdjustmentProposed(key, command.postings, "", 0, command.operator, command.reference))
     return [decided] if isinstance(decided, ev.Adjusted) else decided
@@ -64,7 +64,7 @@ def _second(state: Ledger, proposed: ev.AdjustmentProposed) -> ev.Adjusted | Ans
     if first is None or not stands(state, first):
         return [proposed]
     if first.operator == proposed.operator:
-        return Refusal("SECOND_OPERATOR_REQUIRED", f"{proposed.operator} proposed it: another operator must agree")
+        return Rejection("SECOND_OPERATOR_REQUIRED", f"{proposed.operator} proposed it: another operator must agree")
     operators = (first.operator, proposed.operator)
     return ev.Adjusted(proposed.proposal_id, proposed.postings, operators, proposed.reference)
 

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stud_core.cards import DECK_SIZE
-from stud_core.deck import Positions, Refusal, Stub, positions_of, take
+from stud_core.deck import Positions, Stub, positions_of, take
 from stud_core.deck_events import DeckCardsDealt, DeckSealed
 from stud_core.events import DealMode, DealRequested
 from stud_core.presets import PLAYNOW, WILLIAM_HILL
+from stud_core.rejection import Rejection
 from stud_core.river import river_plan
 from stud_core.ruleset import Ruleset
 from tests.support.dealing import CLEAR, Dealing, box, request, street
@@ -195,7 +196,7 @@ def test_positions_are_read_back_from_what_was_dealt():
 
 def refused(stub: Stub, wanted: DealRequested) -> tuple[str, str]:
     made = take(stub, wanted, RANK)
-    assert isinstance(made, Refusal)
+    assert isinstance(made, Rejection)
     return made.reason, made.text
 
 

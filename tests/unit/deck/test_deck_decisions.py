@@ -7,7 +7,6 @@ from stud_core.clear_deck import ClearDeck
 from stud_core.deck import (
     Closed,
     Deck,
-    Refusal,
     Resealed,
     Stub,
     decide_closed,
@@ -28,6 +27,7 @@ from stud_core.deck_events import (
 )
 from stud_core.events import DealMode, HandEnded, HandVoided, TableOpened
 from stud_core.presets import PLAYNOW, table_config
+from stud_core.rejection import Rejection
 from tests.support.dealing import CLEAR, DECK_STREAM, Dealing, committed, deck_ref, ref, request, street
 
 FOR_REFEREE = Resealed(SealedSeed("referee-00000000", b"resealed"))
@@ -47,12 +47,12 @@ def opened(currency: str = "EUR", *, stacked: bool = False) -> TableOpened:
 
 def close(
     deck: Deck, end: HandEnded | HandVoided, table: LogRef, version: int = 5, sealed: Resealed = FOR_REFEREE
-) -> list[DeckEvent] | Refusal:
+) -> list[DeckEvent] | Rejection:
     return decide_closed(deck, end, table, deck_ref(version), lambda: sealed, committed)
 
 
-def reason(made: list[DeckEvent] | Refusal) -> str:
-    assert isinstance(made, Refusal)
+def reason(made: list[DeckEvent] | Rejection) -> str:
+    assert isinstance(made, Rejection)
     return made.reason
 
 

@@ -73,13 +73,13 @@ def test_a_refused_request_is_judged_afresh():
 def test_nothing_is_withdrawn_that_is_not_there():
     till = Till(ann=99)
     refused = till.refuses(withdraw())
-    assert (refused.reason, refused.details) == ("INSUFFICIENT_FUNDS", {"balance": "99"})
+    assert (refused.reason, refused.balance) == ("INSUFFICIENT_FUNDS", 99)
 
 
 def test_what_is_at_a_table_cannot_be_withdrawn():
     till = Till(ann=1000)
     till.seat(1, "ann", 950)
-    assert till.refuses(withdraw()).details == {"balance": "50"}
+    assert till.refuses(withdraw()).balance == 50
 
 
 def test_an_unknown_account_has_no_money():
@@ -91,7 +91,7 @@ def test_an_unknown_account_has_no_money():
         cmd.UnfreezeAccount("ghost", "op", "why"),
     ):
         refused = till.refuses(command)
-        assert (refused.reason, refused.details["account"]) == ("UNKNOWN_ACCOUNT", "ghost")
+        assert (refused.reason, refused.account) == ("UNKNOWN_ACCOUNT", "ghost")
 
 
 def test_a_frozen_account_takes_money_but_gives_none():

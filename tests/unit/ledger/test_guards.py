@@ -8,7 +8,6 @@ from stud_core.amounts import MAX_AMOUNT, MAX_BALANCE
 from stud_core.events import Delta
 from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
-from stud_core.ledger.commands import Refusal
 from stud_core.ledger.decide import decide
 from stud_core.ledger.events import Posting
 from stud_core.ledger.evolve import evolve
@@ -16,6 +15,7 @@ from stud_core.ledger.names import parse_escrow
 from stud_core.ledger.postings import trial_balance, unsound
 from stud_core.ledger.requests import NOWHERE, call_key, caller_of, key_of, origin_of
 from stud_core.ledger.state import Ledger
+from stud_core.rejection import Rejection
 from stud_core.remembered import name_of
 from tests.support.ledger import NEVER, T, Till, lines, settlement
 
@@ -201,7 +201,7 @@ def test_what_is_paid_in_or_out_has_limits(amount: int):
         refused = till.refuses(command)
         assert refused.reason == "INVALID_FIELD"
         assert refused.text == f"amount {amount}: want 1 to {MAX_AMOUNT} minor units"
-        assert refused.details == {"field": "amount", "min": "1", "max": str(MAX_AMOUNT)}
+        assert (refused.field, refused.least, refused.most) == ("amount", 1, MAX_AMOUNT)
 
 
 def test_a_ledger_that_is_nearly_full_takes_what_still_fits():
@@ -210,7 +210,7 @@ def test_a_ledger_that_is_nearly_full_takes_what_still_fits():
         till.gives(cmd.Deposit("ann", MAX_AMOUNT, "", f"d-{number}", "cash"))
     till.gives(cmd.Deposit("ann", MAX_AMOUNT - 7, "", "nearly", "cash"))
     refused = till.refuses(cmd.Deposit("ann", 8, "", "too much", "cash"))
-    assert refused.details == {"field": "amount", "min": "1", "max": "7"}
+    assert (refused.field, refused.least, refused.most) == ("amount", 1, 7)
     (paid,) = till.gives(cmd.Deposit("ann", 7, "", "the rest", "cash"))
     assert paid.amount == 7
 
@@ -229,7 +229,7 @@ def test_no_balance_outgrows_the_wire():
 # --------------------------------------------------------------- repeated calls
 
 
-def answer(state: Ledger, command: cmd.Command) -> list[Any] | Refusal:
+def answer(state: Ledger, command: cmd.Command) -> list[Any] | Rejection:
     """As the service does it: what is written notes which call it answers."""
     events = decide(state, command, 0)
     if isinstance(events, list) and events:
@@ -258,7 +258,7 @@ def test_a_request_id_is_the_callers_own_and_stands_for_one_content():
     state = Till(ann=1000).state
     answer(state, adjustment("op-1", "a"))
     other = answer(state, adjustment("op-1", "a", 7))
-    assert isinstance(other, Refusal)
+    assert isinstance(other, Rejection)
     assert other.reason == "REQUEST_ID_REUSED"
     assert len(answer(state, adjustment("op-2", "a"))) == 1  # type: ignore[arg-type]
 

@@ -10,6 +10,7 @@ from stud_core.ledger.commands import Command
 from stud_core.ledger.events import Posting
 from stud_core.ledger.evolve import evolve
 from stud_core.ledger.operators import proposal_id
+from stud_core.rejection import Rejection
 from tests.support.ledger import T, Till, lines
 
 OTHER = "t-2"
@@ -62,14 +63,14 @@ def test_his_own_account_is_not_his_to_decide(who: str):
 def test_names_are_exact():
     books = till()
     for nearly in ("an", "ann ", "Ann", "player:ann", "anna"):
-        assert not isinstance(books.answer(cmd.Deposit("ann", 5, "", f"r-{nearly}", nearly)), cmd.Refusal)
+        assert not isinstance(books.answer(cmd.Deposit("ann", 5, "", f"r-{nearly}", nearly)), Rejection)
 
 
 @pytest.mark.parametrize(("who", "interested"), [("ann", True), ("bob", True), ("cleo", False), ("dora", False)])
 def test_money_at_a_table_is_not_for_those_to_decide_who_sit_there(who: str, interested: bool):
     for command in (cash_out(who), adjust(who, f"escrow:{T}:1"), adjust(who, "player:nobody", f"escrow:{T}:1")):
         answer = till().answer(command)
-        reason = answer.reason if isinstance(answer, cmd.Refusal) else ""
+        reason = answer.reason if isinstance(answer, Rejection) else ""
         assert (reason == "OWN_INTEREST") is interested, command
 
 

@@ -14,8 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from stud_core.events import Delta
 from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
-from stud_core.ledger.commands import Refusal
 from stud_core.ledger.evolve import fold
+from stud_core.rejection import Rejection
 from tests.support.ledger import NEVER, Till
 
 PLAYERS = ("ann", "bob", "cy")
@@ -37,9 +37,9 @@ class Wallet(RuleBasedStateMachine):
         self.sittings = self.requests = 0
         self.said: list[cmd.Command] = []
 
-    def say(self, command: cmd.Command) -> list[Any] | Refusal:
+    def say(self, command: cmd.Command) -> list[Any] | Rejection:
         answer = self.till.answer(command)
-        if not isinstance(answer, Refusal):
+        if not isinstance(answer, Rejection):
             self.said.append(command)
         return answer
 
@@ -61,7 +61,7 @@ class Wallet(RuleBasedStateMachine):
             self.home[account] -= amount
             self.outside -= amount
         else:
-            assert isinstance(answer, Refusal)
+            assert isinstance(answer, Rejection)
             assert answer.reason == "INSUFFICIENT_FUNDS"
 
     @rule(account=st.sampled_from(PLAYERS), table=st.sampled_from(TABLES), amount=st.integers(1, 800))
@@ -174,7 +174,7 @@ class Wallet(RuleBasedStateMachine):
         """Any message once more; a blocked verdict is no exception, it just stays blocked."""
         before = dict(self.till.balances)
         command = data.draw(st.sampled_from(self.said))
-        assert not isinstance(self.till.answer(command), Refusal)
+        assert not isinstance(self.till.answer(command), Rejection)
         assert self.till.balances == before
 
     # What always holds
