@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 import grpc
-from google.protobuf.message import Message
-from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
+from google.protobuf.message import DecodeError, Message
+from google.rpc import error_details_pb2  # type: ignore[import-untyped]
+from grpc_status import rpc_status
 
 from stud.common.v1 import seat_pb2
 from stud.errors.v1 import details_pb2
 from stud.table.v1 import table_service_pb2 as pb
-
-DETAILS_KEY = "grpc-status-details-bin"
 
 OPERATORS_NEEDED = frozenset({"LOG_BEHIND"})
 """Sent as UNAVAILABLE, but asking again soon is no use."""
@@ -68,29 +67,33 @@ class StudError(Exception):
 def from_rpc(error: grpc.aio.AioRpcError) -> StudError:
     """Returns what a failed call says, with its details if it brought them."""
     code, text = error.code(), error.details() or ""
-    for key, value in error.trailing_metadata() or ():
-        if key == DETAILS_KEY:
-            info = _detail(value, error_details_pb2.ErrorInfo)
-            if info is not None:
-                legal = _detail(value, details_pb2.LegalActions) or details_pb2.LegalActions()
-                wrong = _detail(value, details_pb2.WrongFields) or details_pb2.WrongFields()
-                return StudError(info.reason, text, dict(info.metadata), code, legal=legal.options, wrong=wrong.fields)
-    return StudError(code.name, text or "no answer", None, code)
+    details = _details(error)
+    info = _first(details, error_details_pb2.ErrorInfo)
+    if info is None:
+        return StudError(code.name, text or "no answer", None, code)
+    legal = _first(details, details_pb2.LegalActions) or details_pb2.LegalActions()
+    wrong = _first(details, details_pb2.WrongFields) or details_pb2.WrongFields()
+    return StudError(info.reason, text, dict(info.metadata), code, legal=legal.options, wrong=wrong.fields)
+
+
+def _details(error: grpc.aio.AioRpcError) -> Sequence[Any]:
+    try:
+        status = rpc_status.from_call(cast("grpc.Call", error))
+    except (ValueError, DecodeError):  # somebody between us and the service sends what it likes
+        return ()
+    return () if status is None else list(status.details)
 
 
 Detail = TypeVar("Detail", bound=Message)
 
 
-def _detail(data: str | bytes, kind: type[Detail]) -> Detail | None:
+def _first(details: Iterable[Any], kind: type[Detail]) -> Detail | None:
     """Returns the first detail of a kind; None where there is none."""
     found = kind()
     try:
-        for detail in status_pb2.Status.FromString(data).details:
-            if detail.Is(found.DESCRIPTOR) and detail.Unpack(found):
-                return found
-    except Exception:  # noqa: BLE001  (somebody between us and the service sends what it likes)
+        return next((found for detail in details if detail.Is(found.DESCRIPTOR) and detail.Unpack(found)), None)
+    except DecodeError:
         return None
-    return None
 
 
 def from_result(result: pb.CommandResult) -> StudError:

@@ -27,12 +27,13 @@ from typing import Any, TypeAlias, TypeVar
 import grpc
 import structlog
 from google.protobuf.message import DecodeError
+from grpc_status import rpc_status
 from structlog.contextvars import bind_contextvars
 
 from stud_eventlog.errors import LogUnavailable
 from stud_service.identity import caller, set_caller
 from stud_service.limits import RATE_LIMITED, Limits, factor_of
-from stud_service.refusals import DETAILS_KEY, Refused, cut
+from stud_service.refusals import Refused
 from stud_service.settings import ServiceSettings
 from stud_service.tokens import Verifier, expired
 
@@ -136,8 +137,7 @@ def _errors(inner: Layer) -> Layer:
         except Exception as fault:  # noqa: BLE001  (the last line of defence: nothing of it may reach the client)
             refused = _incident(fault)
         # The only place that aborts. A cancelled call is no error and passes through.
-        trailers = ((DETAILS_KEY, refused.details()),)
-        await context.abort(refused.code, cut(refused.text), trailers)
+        await context.abort_with_status(rpc_status.to_status(refused.status()))
         return None
 
     return errors

@@ -20,7 +20,6 @@ from stud_core.rejection import Problem, Rejection
 from stud_wire.codec import to_message
 
 DOMAIN = "stud"
-DETAILS_KEY = "grpc-status-details-bin"
 MAX_TEXT = 500
 """Bytes of a text or of one metadata value. Trailers are limited to 8 KiB in all."""
 
@@ -112,8 +111,8 @@ class Refused(Exception):
         refused.problems = tuple(problems)
         return refused
 
-    def details(self) -> bytes:
-        """Returns the serialised google.rpc.Status with its details: the value of `grpc-status-details-bin`."""
+    def status(self) -> Any:
+        """Returns the google.rpc.Status with its details."""
         info = error_details_pb2.ErrorInfo(reason=self.reason, domain=DOMAIN)
         for name, value in list(self.metadata.items())[:MAX_METADATA]:
             info.metadata[name] = cut(str(value))
@@ -124,8 +123,7 @@ class Refused(Exception):
             status.details.append(_packed(legal))
         if self.problems:
             status.details.append(_packed(_wrong_fields(self.problems, MAX_DETAILS - status.ByteSize())))
-        data: bytes = status.SerializeToString()
-        return data
+        return status
 
 
 def cut(text: str, size: int = MAX_TEXT) -> str:

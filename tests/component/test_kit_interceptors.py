@@ -20,7 +20,7 @@ from stud_core.events import Option, Size, Verb
 from stud_core.rejection import Reason, Rejection
 from stud_service.identity import caller, require
 from stud_service.interceptors import Interceptor
-from stud_service.refusals import DETAILS_KEY, Refused
+from stud_service.refusals import Refused
 from stud_service.tokens import Verifier
 from tests.support.kit import KEY, House, logged, serving, token
 
@@ -114,7 +114,7 @@ def bearer(*args: Any, **kwargs: Any) -> tuple[tuple[str, str], ...]:
 
 
 def info_of(error: grpc.aio.AioRpcError) -> error_details_pb2.ErrorInfo:
-    details = dict(error.trailing_metadata())[DETAILS_KEY]
+    details = dict(error.trailing_metadata())["grpc-status-details-bin"]
     status = status_pb2.Status.FromString(details)
     assert status.code == error.code().value[0]
     info = error_details_pb2.ErrorInfo()

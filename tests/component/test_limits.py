@@ -20,7 +20,7 @@ from stud_service import interceptors
 from stud_service import limits as module
 from stud_service.health import Health
 from stud_service.limits import Limits
-from stud_service.refusals import DETAILS_KEY, Refused
+from stud_service.refusals import Refused
 from stud_service.server_options import server_options
 from stud_service.settings import ServiceSettings
 from tests.support.kit import House, serving, token, until
@@ -71,7 +71,7 @@ async def connected(running: House) -> AsyncIterator[grpc.aio.Channel]:
 
 def info_of(error: grpc.aio.AioRpcError) -> error_details_pb2.ErrorInfo:
     info = error_details_pb2.ErrorInfo()
-    status = status_pb2.Status.FromString(dict(error.trailing_metadata() or ())[DETAILS_KEY])
+    status = status_pb2.Status.FromString(dict(error.trailing_metadata() or ())["grpc-status-details-bin"])
     assert status.details[0].Unpack(info)
     return info
 

@@ -9,7 +9,6 @@ import grpc
 
 from stud_client import StudClient
 from stud_client.calling import open_channel
-from stud_client.errors import DETAILS_KEY
 from tests.support.strict_wire import check_canonical, check_status
 
 Stub = TypeVar("Stub")
@@ -39,7 +38,7 @@ class StrictChannel:
                 return await call(*args, **kwargs)
             except grpc.aio.AioRpcError as error:
                 for key, value in error.trailing_metadata() or ():
-                    if key == DETAILS_KEY:
+                    if key == "grpc-status-details-bin":
                         check_status(bytes(value))  # type: ignore[arg-type]  # bytes, as the key ends in -bin
                 raise
 

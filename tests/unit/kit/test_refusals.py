@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
+from google.rpc import error_details_pb2  # type: ignore[import-untyped]
 
 from stud.errors.v1 import details_pb2, reasons_pb2
 from stud_core.events import Option, Size, Verb
@@ -43,7 +43,7 @@ def test_a_reason_that_is_not_in_the_catalogue_is_a_mistake_here():
 
 
 def info(refused: Refused) -> error_details_pb2.ErrorInfo:
-    status = status_pb2.Status.FromString(refused.details())
+    status = refused.status()
     found = error_details_pb2.ErrorInfo()
     assert status.details[0].Unpack(found)
     return found
@@ -51,7 +51,7 @@ def info(refused: Refused) -> error_details_pb2.ErrorInfo:
 
 def detail(refused: Refused, kind: Any) -> Any:
     """The one further detail of a kind; behind the ErrorInfo, which every client looks for first."""
-    status = status_pb2.Status.FromString(refused.details())
+    status = refused.status()
     assert status.details[0].Is(error_details_pb2.ErrorInfo.DESCRIPTOR)
     (packed,) = [packed for packed in status.details[1:] if packed.Is(kind.DESCRIPTOR)]
     found = kind()
@@ -93,7 +93,7 @@ def test_all_trailers_stay_below_eight_kilobytes(number: int, letter: str):
     refused.metadata |= {"field": "knob_0", **{f"m{n}": long for n in range(number)}}
     refused.legal = tuple([Option(Verb.RAISE, 2**60, 2**60, Size.HIGH, True)] * 8)
     told = quote(cut(refused.text), safe=" ")
-    assert len(told) + len(base64.b64encode(refused.details())) + 200 < 8 * 1024
+    assert len(told) + len(base64.b64encode(refused.status().SerializeToString())) + 200 < 8 * 1024
     wrong = detail(refused, details_pb2.WrongFields).fields
     assert wrong[0].field == "knob_0"
     plain = Refused.of_problems(problems)
@@ -121,7 +121,7 @@ def test_a_text_is_cut_between_characters():
 
 def test_metadata_are_bounded():
     refused = Refused("INVALID_FIELD", "x" * 10_000, **{f"m{n}": "y" * 10_000 for n in range(50)})
-    assert len(refused.details()) < 8 * 1024
+    assert refused.status().ByteSize() < 8 * 1024
     assert all(len(value) == MAX_TEXT for value in info(refused).metadata.values())
 
 
@@ -165,7 +165,7 @@ def test_an_illegal_action_tells_machines_its_rule_and_what_is_legal(rules: Rule
     told = info(Refused.from_rejection(rejected))
     assert told.reason == "ILLEGAL_ACTION"
     assert (told.metadata["rule"], told.metadata["legal"]) == expected
-    status = status_pb2.Status.FromString(Refused.from_rejection(rejected).details())
+    status = Refused.from_rejection(rejected).status()
     assert status.message == rejected.text
 
 
