@@ -1,4 +1,6 @@
-"""Whether a table may be opened with a configuration: the range of every knob and parameter."""
+"""Whether a table may be opened with a configuration: the range of every knob and parameter. What a table is called is
+none of them: its id names a log, and the log says what it may be.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,6 @@ MAX_CLOCK_MS: Final = 600_000
 MAX_RAKE_BPS: Final = 1_000
 ALL_BPS: Final = 10_000
 
-_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _CURRENCY: Final = re.compile(r"[A-Z]{3}")
 
 
@@ -77,8 +78,6 @@ def _ruleset_faults(ruleset: Ruleset, *, test: bool) -> Iterator[Fault]:
 
 
 def _table_faults(config: TableConfig, *, test: bool) -> Iterator[Fault]:
-    if not _ID.fullmatch(config.table_id):
-        yield "table_id", "has 1 to 64 letters, digits, dots, dashes or underscores"
     if len(config.name) > MAX_NAME or not config.name.isprintable():
         yield "name", f"has at most {MAX_NAME} printable characters", 0, MAX_NAME
     if not _CURRENCY.fullmatch(config.currency):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from stud_eventlog import keys
 from stud_service.refusals import Refused
 
 _ACCOUNT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
@@ -16,6 +17,21 @@ def require_account(name: str) -> str:
         text = "account: want 1 to 64 letters, digits and _ . @ -"
         raise Refused("INVALID_FIELD", text, field="account", min="1", max="64")
     return name
+
+
+def require_table(table_id: str) -> str:
+    """Raises Refused(INVALID_FIELD) unless there may be a table of that id."""
+    try:
+        return keys.check_table_id(table_id)
+    except ValueError as why:
+        raise Refused("INVALID_FIELD", str(why), field="table") from None
+
+
+def require_hand_no(hand_no: int) -> int:
+    """Raises Refused(INVALID_FIELD) unless there may be a hand of that number."""
+    if hand_no < 1:
+        raise Refused("INVALID_FIELD", f"hand_no is {hand_no}: hands count from 1", field="hand_no", min="1")
+    return hand_no
 
 
 def require_request_id(request_id: str) -> str:

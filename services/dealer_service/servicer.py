@@ -21,9 +21,8 @@ from stud_core.deck_events import DeckAudited, LogRef
 from stud_core.rejection import Rejection
 from stud_core.secret import SecretCards
 from stud_core.shuffle import check_deck
-from stud_eventlog import keys
 from stud_eventlog.types import EventLogError
-from stud_service.checks import require_request_id, require_text
+from stud_service.checks import require_hand_no, require_request_id, require_table, require_text
 from stud_service.identity import caller, require
 from stud_service.interests import Interests, dealt_into, refuse_dealt_in
 from stud_service.kit import Kit
@@ -54,7 +53,7 @@ class DealerServicer(rpc.DealerServiceServicer):
     async def GetCommitment(self, request: pb.GetCommitmentRequest, context: Any) -> pb.GetCommitmentResponse:
         caller()
         with _log_trouble():
-            record = await self._find(_table(request.table), _hand_no(request.hand_no))
+            record = await self._find(require_table(request.table), require_hand_no(request.hand_no))
         return pb.GetCommitmentResponse(
             commitment=record.committed.commitment,
             merkle_root=record.root,
@@ -66,7 +65,7 @@ class DealerServicer(rpc.DealerServiceServicer):
     async def StackDeck(self, request: pb.StackDeckRequest, context: Any) -> pb.StackDeckResponse:
         actor = require("operator").account
         request_id = require_request_id(request.request_id)
-        table, hand_no = _table(request.table), _hand_no(request.hand_no)
+        table, hand_no = require_table(request.table), require_hand_no(request.hand_no)
         if not self._kit.settings.allow_stacked_decks:
             raise Refused("STACKED_DECKS_OFF", "this dealer runs without --allow-stacked-decks")
         cards = _cards(request)
@@ -97,7 +96,7 @@ class DealerServicer(rpc.DealerServiceServicer):
 
     async def AuditDeck(self, request: pb.AuditDeckRequest, context: Any) -> pb.AuditDeckResponse:
         auditor = require("auditor").account
-        table, hand_no = _table(request.table), _hand_no(request.hand_no)
+        table, hand_no = require_table(request.table), require_hand_no(request.hand_no)
         reason = require_text(request.reason, "reason", MAX_REASON)
         with _log_trouble():
             await self._interests.refuse_seated(auditor, table, "auditor")
@@ -167,19 +166,6 @@ async def _told(shoe: Shoe, deadline: float) -> bool:
         return False
     await shoe.load()
     return True
-
-
-def _table(table: str) -> str:
-    try:
-        return keys.check_table_id(table)
-    except ValueError as error:
-        raise Refused("INVALID_FIELD", str(error), field="table") from None
-
-
-def _hand_no(hand_no: int) -> int:
-    if hand_no < 1:
-        raise Refused("INVALID_FIELD", f"hand_no is {hand_no}: hands count from 1", field="hand_no", min="1")
-    return hand_no
 
 
 def _cards(request: pb.StackDeckRequest) -> SecretCards:

@@ -23,7 +23,7 @@ from stud_core.presets import PLAYNOW, WILLIAM_HILL, table_config
 from stud_core.ranks import describe, rank_best
 from stud_core.ruleset import Ruleset, TableConfig
 from stud_core.verdict_events import Finding, HandDisputed, HandResolved, HandVerified, ResolutionProposed
-from stud_service.checks import require_request_id, require_text
+from stud_service.checks import require_hand_no, require_request_id, require_table, require_text
 from stud_service.identity import require
 from stud_service.kit import Kit
 from stud_service.refusals import Refused
@@ -102,7 +102,7 @@ class RulesServicer(rpc.RulesServiceServicer):
     async def AdjudicateHand(self, request: pb.AdjudicateHandRequest, context: Context) -> pb.AdjudicateHandResponse:
         require("operator", "auditor")
         streams = await self._streams(request.table)
-        found = await trace(self._kit.log, streams, _hand_no(request.hand_no), share=self._kit.heavy)
+        found = await trace(self._kit.log, streams, require_hand_no(request.hand_no), share=self._kit.heavy)
         if found.closed is None:
             if found.begun and found.end is None:
                 raise Refused("HAND_NOT_ENDED", f"hand {request.hand_no} is neither ended nor voided")
@@ -161,7 +161,7 @@ class RulesServicer(rpc.RulesServiceServicer):
         answer = await self._resolver.resolve(
             Request(
                 table_id=(await self._streams(request.table)).table_id,
-                hand_no=_hand_no(request.hand_no),
+                hand_no=require_hand_no(request.hand_no),
                 choice=choice,
                 reason=require_text(request.reason, "reason", 500),
                 operator=who.account,
@@ -180,19 +180,10 @@ class RulesServicer(rpc.RulesServiceServicer):
         raise Refused("LOG_BROKEN", f"the log of {table_id} does not begin with its opening: operators are needed")
 
     async def _streams(self, table_id: str) -> Streams:
-        try:
-            streams = Streams.of(table_id)
-        except ValueError as why:
-            raise Refused("INVALID_FIELD", str(why), field="table") from None
+        streams = Streams.of(require_table(table_id))
         if not (await exists(self._kit.log, streams.table) or await exists(self._kit.log, streams.deck)):
             raise Refused("UNKNOWN_TABLE", f"there is no table {table_id}")
         return streams
-
-
-def _hand_no(hand_no: int) -> int:
-    if hand_no < 1:
-        raise Refused("INVALID_FIELD", "hands are numbered from 1", field="hand_no", min="1")
-    return hand_no
 
 
 def _cards(cards: Any, field: str) -> tuple[int, ...]:

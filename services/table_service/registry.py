@@ -20,6 +20,7 @@ from stud_core.commands import PauseTable, ResumeTable
 from stud_core.state import Life
 from stud_eventlog import keys
 from stud_eventlog.errors import EventLogError, LogUnavailable, NotInitialised
+from stud_service.checks import require_table
 from stud_service.kit import Kit
 from stud_service.limits import RATE_LIMITED, Share
 from stud_service.log_writer import behind, broken
@@ -248,10 +249,7 @@ class Registry:
         Until then nobody else gets it. What its first commit brings about (a deck) may be here before our own answer;
         it would load the table from its log a second time, and each half of its viewers would see another one.
         """
-        try:
-            keys.check_table_id(table_id)
-        except ValueError as error:
-            raise Refused("INVALID_FIELD", str(error), field="table") from None
+        require_table(table_id)
         async with self._being_opened(table_id):
             found = self._at_hand(table_id)
             if found is None and await self._exists(table_id):

@@ -20,11 +20,10 @@ from stud_core.ledger.interest import own_interest
 from stud_core.ledger.names import escrow, player
 from stud_core.ledger.postings import postings_of
 from stud_core.ledger.state import Ledger, SittingLife
-from stud_eventlog import keys
 from stud_eventlog.errors import ChainBroken, EventLogError
 from stud_eventlog.log import EventLog
 from stud_eventlog.types import StoredCommit
-from stud_service.checks import require_account, require_request_id, require_text
+from stud_service.checks import require_account, require_request_id, require_table, require_text
 from stud_service.feeds import Poison
 from stud_service.identity import caller, require
 from stud_service.limits import Places
@@ -229,7 +228,7 @@ class WalletServicer(rpc.WalletServiceServicer):
             text = f"amount {request.amount}: want 0 to {MAX_AMOUNT} minor units"
             raise Refused("INVALID_FIELD", text, field="amount", min="0", max=str(MAX_AMOUNT))
         book = self._book(request.currency)
-        place = (_table(request.table), request.sitting_no)
+        place = (require_table(request.table), request.sitting_no)
         command = cmd.ResolveCashOut(*place, request.amount, who.account, reason, request_id)
         done = await book.answered(command)
         if done is not None:  # whatever has become of the sitting and its hands since
@@ -281,13 +280,6 @@ class WalletServicer(rpc.WalletServiceServicer):
             await self._desk.settle_from_log(table)
         except (Refused, Poison, EventLogError) as why:
             log.warning("not_settled", table=table, why=str(why))
-
-
-def _table(name: str) -> str:
-    try:
-        return keys.check_table_id(name)
-    except ValueError as why:
-        raise Refused("INVALID_FIELD", str(why), field="table") from None
 
 
 def _refuse_interest(state: Ledger, command: cmd.Command) -> None:

@@ -133,9 +133,6 @@ def test_a_limit_is_one_of_two(knob: str, limit: BuyInLimit):
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("table_id", ""),
-        ("table_id", "a b"),
-        ("table_id", "{x}"),
         ("name", "n" * 101),
         ("name", "\x1b]0;owned\x07"),
         ("name", "nul\x00"),
@@ -313,10 +310,9 @@ def test_a_limit_that_is_none_is_told_once(limit: BuyInLimit):
 
 
 def test_no_number_is_named_where_none_says_what_would_be_right():
-    config = table_config(PLAYNOW, table_id="", currency="eur", stacked=True)
+    config = table_config(PLAYNOW, currency="eur", stacked=True)
     problems = validate_config(config)
     assert [(problem.field, problem.least, problem.most) for problem in problems] == [
-        ("table_id", None, None),
         ("currency", None, None),
         ("stacked", None, None),
     ]
