@@ -13,11 +13,11 @@ import msgspec
 
 from stud_core.betting import chosen_of, legal_options, wager_verb
 from stud_core.commands import Act
-from stud_core.decide.explain import phrase, request
 from stud_core.decide.rules import cite
 from stud_core.events import Option, Size, Verb
 from stud_core.rejection import Reason, Rejection
 from stud_core.state import Hand, Phase, Sit, Sitting, Table
+from stud_core.wording import phrase, request
 
 BUTTONS: Final = (Verb.FOLD, Verb.CALL, Verb.BET, Verb.RAISE)
 """What W28 shows to who is not on turn. Raise stands for completing too, Fold checks where that is free."""

@@ -15,8 +15,9 @@ from google.protobuf import any_pb2
 from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
 
 from stud.errors.v1 import details_pb2
-from stud_core.events import Option, Verb
+from stud_core.events import Option
 from stud_core.rejection import Problem, Rejection
+from stud_core.wording import phrase
 from stud_wire.codec import to_message
 
 DOMAIN = "stud"
@@ -165,14 +166,5 @@ def _wrong_field(problem: Problem) -> details_pb2.WrongField:
 
 
 def legal_text(options: tuple[Option, ...]) -> str:
-    """Returns legal actions for people, e.g. "fold; call 200; raise to 400 (high)". Amounts are minor units."""
-    return "; ".join(_option_text(option) for option in options)
-
-
-def _option_text(option: Option) -> str:
-    words = option.verb.name.lower().replace("_", "-")
-    if option.amount:
-        words += f" to {option.to}" if option.verb in {Verb.RAISE, Verb.COMPLETE} else f" {option.amount}"
-    if option.size is not None:
-        words += f" ({option.size.name.lower()})"
-    return words + (" all-in" if option.all_in else "")
+    """Returns legal actions for people, e.g. "fold; call 200; raise to 400". Amounts are minor units."""
+    return "; ".join(phrase(option, options) for option in options)

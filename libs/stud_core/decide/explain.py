@@ -10,37 +10,12 @@ from typing import Final
 from stud_core import commands as cmd
 from stud_core.betting import can_be_answered, cap, is_forced, is_wager, wager_verb
 from stud_core.decide.rules import cite
-from stud_core.events import Option, Size, Verb
+from stud_core.events import Verb
 from stud_core.ruleset import OpenPair, Ruleset, TableConfig
 from stud_core.state import Hand, Table
+from stud_core.wording import phrase, request, word
 
-_SIZES: Final = {Size.LOW: "small", Size.HIGH: "big"}
 _NO_CHIPS: Final = ("B.19", "there are no chips for more")  # table stakes
-
-
-def phrase(option: Option, among: tuple[Option, ...]) -> str:
-    """An option as a player would say it: ``call 1500``, ``raise to 2500``; its size where amounts do not tell."""
-    name = _word(option.verb)
-    if option.verb in {Verb.FOLD, Verb.CHECK}:
-        return name
-    all_in = " all-in" if option.all_in else ""
-    if option.verb in {Verb.CALL, Verb.BRING_IN}:
-        return f"{name} {option.amount}{all_in}"
-    twins = [other for other in among if other.verb is option.verb and other.to == option.to]
-    size = f" ({_SIZES[option.size]})" if option.size is not None and len(twins) > 1 else ""
-    return f"{name} to {option.to}{size}{all_in}"
-
-
-def request(verb: Verb, to: int | None, size: Size | None) -> str:
-    """What a player has asked for, legal or not."""
-    asked = _word(verb)
-    if to is not None:
-        asked += f" {to}" if verb is Verb.BRING_IN else f" to {to}"
-    return asked if size is None else f"{asked} ({_SIZES[size]})"
-
-
-def _word(verb: Verb) -> str:
-    return verb.name.lower().replace("_", " ")
 
 
 def why_illegal(state: Table, hand: Hand, command: cmd.Act) -> tuple[str, str]:
@@ -83,7 +58,7 @@ def _why_not(state: Table, hand: Hand, command: cmd.Act) -> tuple[str, str]:
         return rule, "only a bet or a raise has a size"
     if verb is Verb.CALL:
         return rule, "a call takes what is missing, neither more nor less"
-    return rule, f"a {_word(verb)} has no amount"
+    return rule, f"a {word(verb)} has no amount"
 
 
 def _why_no_wager(state: Table, hand: Hand, command: cmd.Act) -> tuple[str, str]:
@@ -102,7 +77,7 @@ def _why_no_wager(state: Table, hand: Hand, command: cmd.Act) -> tuple[str, str]
         return _NO_CHIPS
     verb = wager_verb(hand, config)
     if command.verb is not verb:
-        return _verb_rule(hand, verb, ruleset), f"to put in more here is to {_word(verb)}"
+        return _verb_rule(hand, verb, ruleset), f"to put in more here is to {word(verb)}"
     if offered[-1].all_in and command.to is not None and command.to > offered[-1].to:
         return _NO_CHIPS
     if verb is Verb.COMPLETE and hand.street > 3:

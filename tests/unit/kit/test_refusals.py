@@ -136,13 +136,13 @@ def test_a_rejection_without_rule_or_options_has_no_metadata():
     [
         (Option(Verb.FOLD, 0, 0, None, False), "fold"),
         (Option(Verb.CHECK, 0, 200, None, False), "check"),
-        (Option(Verb.BRING_IN, 50, 50, None, False), "bring-in 50"),
+        (Option(Verb.BRING_IN, 50, 50, None, False), "bring in 50"),
         (Option(Verb.CALL, 150, 200, None, False), "call 150"),
         (Option(Verb.COMPLETE, 150, 200, None, False), "complete to 200"),
         (Option(Verb.COMPLETE, 500, 500, None, False), "complete to 500"),
         (Option(Verb.RAISE, 2500, 2500, None, False), "raise to 2500"),
-        (Option(Verb.BET, 400, 400, Size.HIGH, False), "bet 400 (high)"),
-        (Option(Verb.RAISE, 120, 320, Size.LOW, True), "raise to 320 (low) all-in"),
+        (Option(Verb.BET, 400, 400, Size.HIGH, False), "bet to 400"),
+        (Option(Verb.RAISE, 120, 320, Size.LOW, True), "raise to 320 all-in"),
     ],
 )
 def test_options_in_words(option, text):
@@ -157,11 +157,11 @@ def test_an_illegal_action_tells_machines_its_rule_and_what_is_legal(rules: Rule
         table = fourth_street(rules)
         table.play("1 bet 500", "2 raise 1500")
         rejected = table.reject(table.parse("3 raise 2000"))
-        expected = ("P24" if rules is PLAYNOW else "W17", "fold; call 1500; raise to 2500 (high)")
+        expected = ("P24" if rules is PLAYNOW else "W17", "fold; call 1500; raise to 2500")
     else:
         table = fifth_street(rules)
         rejected = table.reject(table.parse("1 bet 500"))
-        expected = ("P27" if rules is PLAYNOW else "W16", "fold; check; bet 1000")
+        expected = ("P27" if rules is PLAYNOW else "W16", "fold; check; bet to 1000")
     told = info(Refused.from_rejection(rejected))
     assert told.reason == "ILLEGAL_ACTION"
     assert (told.metadata["rule"], told.metadata["legal"]) == expected
