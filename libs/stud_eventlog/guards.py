@@ -12,6 +12,7 @@ MIN_VERSION = (7, 2)
 _SETTINGS = {
     "appendonly": ("yes", "without an append-only file a restart loses everything"),
     "appendfsync": ("always", "anything else may lose what was acknowledged within the last second"),
+    "no-appendfsync-on-rewrite": ("no", "while the file is rewritten commits would be acknowledged that may be lost"),
     "maxmemory-policy": ("noeviction", "any eviction deletes parts of the log"),
     "aof-load-truncated": ("no", "a truncated file would be loaded silently, without its tail"),
 }

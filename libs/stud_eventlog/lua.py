@@ -138,3 +138,17 @@ local number = redis.call('HINCRBY', KEYS[1], '#', 1)
 redis.call('HSET', KEYS[1], ARGV[1], string.format('%016d', number) .. ARGV[2])
 return 1
 """)
+
+# KEYS: a cursor of no feed. ARGV: a position for it, then commands that the caller must be permitted. The cursor is
+# written last: a script that writes meets whatever keeps an append from it.
+PROBE = Script("""
+for i = 2, #ARGV do
+  local words = {}
+  for word in string.gmatch(ARGV[i], '%S+') do words[#words + 1] = word end
+  if not redis.acl_check_cmd(unpack(words)) then
+    return redis.error_reply('NOPERM the access list does not permit ' .. ARGV[i])
+  end
+end
+redis.call('SET', KEYS[1], ARGV[1])
+return 1
+""")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, TypeGuard
 
 from stud_eventlog import keys
 from stud_eventlog.availability import Availability
@@ -10,12 +11,14 @@ from stud_eventlog.entries import Row, as_feed_entry, id_parts
 from stud_eventlog.group_commit import MAX_IN_FLIGHT, MAX_REPEATING
 from stud_eventlog.guards import MIN_VERSION, SETTING_NAMES, new_mark, parse_version, server_problems, setting_problems
 from stud_eventlog.log import OnCursorAhead, OnLogBehind, StreamKind
+from stud_eventlog.lua import PROBE
+from stud_eventlog.permissions import needed
 from stud_eventlog.reading import verified
 from stud_eventlog.redis_appends import PASSING, RedisBackend
 from stud_eventlog.redis_dead import RedisDeadLetters, scan
 from stud_eventlog.redis_feeds import RedisFeeds
 from stud_eventlog.redis_wire import RedisWire
-from stud_eventlog.trouble import MEMORY_LIMIT, Trouble, full, refused, volatile
+from stud_eventlog.trouble import MEMORY_LIMIT, Trouble, full, refused, unseen, volatile
 from stud_eventlog.types import (
     START,
     Append,
@@ -267,12 +270,15 @@ class RedisEventLog:
         return _ratio(_info(await call(self._wire, "INFO", "memory")))
 
     async def trouble(self, service: str) -> Trouble | None:
-        wrote, settings, memory = await self._wire.pipeline(
-            [("SET", keys.probe(service), START), ("CONFIG", "GET", *SETTING_NAMES), ("INFO", "memory")]
-        )
-        if isinstance(wrote, Refusal) and wrote.code not in PASSING:
+        probe = PROBE.command([keys.probe(service)], [START, *needed(service)])
+        (wrote,) = await PROBE.run_all(self._wire, [probe])
+        if _is_no(wrote):
             return refused(wrote.code, wrote.text)
         answered(wrote)
+        settings, memory = await self._wire.pipeline([("CONFIG", "GET", *SETTING_NAMES), ("INFO", "memory")])
+        for reply in (memory,) if self._allow_volatile else (settings, memory):
+            if _is_no(reply):
+                return unseen(reply.code, reply.text)
         if not self._allow_volatile:
             found = {name: value.decode() for name, value in text_map(answered(settings)).items()}
             if problems := setting_problems(found):
@@ -291,6 +297,11 @@ class RedisEventLog:
         await self._availability.close()
         for wire in self._wires:
             await wire.close()
+
+
+def _is_no(reply: Any) -> TypeGuard[Refusal]:
+    """Whether the server refused, and will go on refusing."""
+    return isinstance(reply, Refusal) and reply.code not in PASSING
 
 
 def _info(reply: bytes) -> dict[str, str]:

@@ -4,7 +4,7 @@ help.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 MEMORY_LIMIT = 0.85
 """Above this share of the server's memory no hand is started; running hands finish (architecture.md, "Appending")."""
@@ -38,6 +38,11 @@ def refused(code: str, text: str) -> Trouble:
     """Returns the trouble of a server that answers a write with an error."""
     name, help_ = _REFUSALS.get(code, ("LOG_REFUSES_WRITES", "look at the server's own log"))
     return Trouble(name, f"{code} {text}", help_, refuses=True)
+
+
+def unseen(code: str, text: str) -> Trouble:
+    """Returns the trouble of a server that does not say any more whether it keeps what it acknowledges."""
+    return replace(refused(code, text), refuses=False)
 
 
 def volatile(problems: list[str]) -> Trouble:

@@ -287,6 +287,7 @@ async def test_a_service_can_do_its_work(server: EmbeddedServer, service: str):
         await log.clear_retry(service, WORK_SHARD, "t-1")
         await log.dead_discard(service, WORK_SHARD, "t-1")
         assert await log.memory_used_ratio() >= 0
+        assert await log.trouble(service) is None
     finally:
         await log.close()
         await operator.close()

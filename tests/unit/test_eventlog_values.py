@@ -171,6 +171,7 @@ class TestGuards:
     SAFE: ClassVar = {
         "appendonly": "yes",
         "appendfsync": "always",
+        "no-appendfsync-on-rewrite": "no",
         "maxmemory-policy": "noeviction",
         "aof-load-truncated": "no",
     }
@@ -185,6 +186,7 @@ class TestGuards:
             "version is 7.0.15",
             "appendonly is no",
             "appendfsync is unknown",
+            "no-appendfsync-on-rewrite is unknown",
             "maxmemory-policy is unknown",
             "aof-load-truncated is unknown",
         ]
