@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import IO, Annotated
 
 import typer
 
@@ -14,6 +15,7 @@ from stud_cli.output import JsonFlag, console, could_not_run, last_line, notes
 from stud_cli.running import orphans, read_running, write_running
 from stud_cli.stack import FIRST_PORT, Stack, StackError
 from stud_cli.stopping import run_with_one_stop
+from stud_service.lines import Lines
 
 ENDING_S = 20.0
 """What an earlier `stud up` started ends by itself when that was killed; a service has a grace of some seconds."""
@@ -58,7 +60,7 @@ def up(
         console=out,
     )
     try:
-        run_with_one_stop(_up(stack, json_output))
+        run_with_one_stop(_up(stack, out.file, json_output))
     except StackError as error:
         could_not_run(str(error))
     except KeyboardInterrupt:
@@ -78,7 +80,11 @@ def _wait_for_the_last_of(path: Path) -> None:
         time.sleep(0.1)
 
 
-async def _up(stack: Stack, json_output: bool) -> None:
+async def _up(stack: Stack, out: IO[str], json_output: bool) -> None:
+    """Once everything runs what is told goes by a thread: what watches over the processes must not wait until it is
+    read, nor end since it cannot be written.
+    """
+    lines: Lines | None = None
     paths = {RUNNING, stack.data_dir / RUNNING.name}
     written: set[Path] = set()
 
@@ -96,6 +102,8 @@ async def _up(stack: Stack, json_output: bool) -> None:
         stack.report(f"ready    {RUNNING} names the endpoints; Ctrl-C stops")
         if json_output:
             last_line({"ready": True, "endpoints": stack.endpoints, "redis_url": stack.redis_url})
+        lines = Lines(os.dup(out.fileno()), "up")
+        stack.report = lines.put
         await keep(stack, changed=say_where)
     finally:
         try:
@@ -105,3 +113,5 @@ async def _up(stack: Stack, json_output: bool) -> None:
             await stack.stop()
             for path in written:
                 path.unlink(missing_ok=True)
+            if lines is not None:
+                lines.close()

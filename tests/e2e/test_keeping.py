@@ -137,3 +137,41 @@ def test_a_number_that_is_another_process_by_now_stops_no_start(tmp_path: Path):
             assert second.exit_code == 2
             assert f"already up (process {again.process.pid})" in " ".join(second.stderr.split())
         stranger.communicate(b"\n")
+
+
+@pytest.mark.parametrize("end", ["closed", "full"])
+def test_what_dies_is_started_again_also_where_nobody_can_be_told(tmp_path: Path, end: str):
+    """A line that cannot be written must end nothing, and a pipe that nobody reads must hold up nothing."""
+    read, write = os.pipe()
+    process = subprocess.Popen(
+        [STUD, "up", "--port", str(five_free_ports())], cwd=tmp_path, env=environ(), stdout=write, stderr=write
+    )
+    os.set_blocking(read, False)
+    try:
+        said = bytearray()
+
+        def is_ready() -> bool:
+            with contextlib.suppress(BlockingIOError):
+                said.extend(os.read(read, 65_536))
+            return b"ready" in said
+
+        until(is_ready)
+        if end == "closed":
+            os.close(read)
+        else:
+            os.set_blocking(write, False)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    os.write(write, b"x" * 512)
+            os.set_blocking(write, True)
+        running = tmp_path / "var" / "stud.json"
+        for _ in range(2):
+            wallet = json.loads(running.read_text())["pids"]["wallet"]
+            os.kill(wallet, signal.SIGKILL)
+            until(lambda gone=wallet: json.loads(running.read_text())["pids"].get("wallet", gone) != gone)
+        process.terminate()
+        assert process.wait(60) == 0
+        assert list(started_below(tmp_path, process.pid)) == []
+    finally:
+        process.kill()
+        process.wait()
