@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from random import Random
 from typing import Annotated, Final
 
 import typer
@@ -13,18 +12,14 @@ from rich.progress import MofNCompleteColumn, Progress
 
 from stud_cli.faults import CarefulCommand
 from stud_cli.handfile import BadLine, count_hands, read_places
-from stud_cli.handreport import Report, show, so_far
-from stud_cli.judging import judge
+from stud_cli.handreport import Report, judge_seeded, show, so_far
 from stud_cli.output import INTERRUPTED, console, notes
 
 PATIENCE_S: Final = 2.0  # a progress bar appears when it takes longer
 
 
 def judge_files(files: Iterable[Path], seed: int, report: Report) -> Iterator[None]:
-    """Judge hand after hand into ``report``, one at each step; nothing that cannot be read stops the others.
-
-    The same seed draws the same hidden cards for a hand, wherever it stands.
-    """
+    """Judge hand after hand into ``report``, one at each step; nothing that cannot be read stops the others."""
     place = 0
     for file in files:
         for where, line in read_places(file):
@@ -32,7 +27,7 @@ def judge_files(files: Iterable[Path], seed: int, report: Report) -> Iterator[No
             if isinstance(line, BadLine):
                 report.add_line(place, line)
             else:
-                report.add(place, judge(line, Random(f"{seed}:{line.id}")), where)  # noqa: S311 cards of a record
+                report.add(place, judge_seeded(line, seed), where)
             yield
 
 

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stud_cli.handfile import BadLine
-from stud_cli.judging import Verdict
+from stud_cli.handfile import BadLine, RecordedHand
+from stud_cli.judging import Verdict, judge
+from stud_cli.output import notes
 
 MOST_PLACES = 5
+
+
+def judge_seeded(hand: RecordedHand, seed: int) -> Verdict:
+    """Judge a hand; the same seed draws the same hidden cards for it, wherever it stands. A fault of ours is told."""
+    verdict = judge(hand, Random(f"{seed}:{hand.id}"))  # noqa: S311 - finds cards that fit, deals nothing
+    if verdict.trace:
+        notes.print(f"judging {hand.id} failed\n{verdict.trace}", markup=False, soft_wrap=True)
+    return verdict
 
 
 class Report(msgspec.Struct):
@@ -55,7 +66,7 @@ class Report(msgspec.Struct):
 
     def add(self, place: int, verdict: Verdict, where: str = "") -> None:
         """Count a verdict on what stands ``where``; its script is let go."""
-        told = msgspec.structs.replace(verdict, script=None)
+        told = msgspec.structs.replace(verdict, script=None, trace="")
         self.hands += 1
         self.matched += told.matched
         if where:

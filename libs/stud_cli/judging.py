@@ -22,7 +22,6 @@ from stud_cli.handscript import Script, table_config
 from stud_cli.hidden_actors import nobody_can_begin
 from stud_cli.hidden_cards import Cards, boards_hidden, deck_of, draw
 from stud_cli.hidden_proofs import Proofs
-from stud_cli.output import notes
 from stud_core.ruleset import OddUnits
 
 MAX_READINGS: Final = 16  # ways to read wagers whose declared size is not recorded
@@ -31,12 +30,15 @@ DRAWS: Final = 3  # where boards are hidden, since only play shows whether they 
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """``why`` is empty for a match, ``note`` says what could not be checked, ``script`` is what was played."""
+    """``why`` is empty for a match, ``note`` says what could not be checked, ``script`` is what was played. ``trace``
+    is set where a fault of ours kept a hand from being judged.
+    """
 
     hand_id: str
     why: str
     note: str = ""
     script: Script | None = None
+    trace: str = ""
 
     @property
     def matched(self) -> bool:
@@ -48,9 +50,8 @@ def judge(hand: RecordedHand, rng: Random) -> Verdict:
     try:
         return _judge(hand, rng)
     except Exception as fault:  # noqa: BLE001  (the last line of defence: one hand must not end the batch)
-        notes.print(f"judging {hand.id} failed", markup=False)
-        traceback.print_exc()
-        return Verdict(hand.id, f"internal fault: {type(fault).__name__}: {fault}")
+        why = f"internal fault: {type(fault).__name__}: {fault}"
+        return Verdict(hand.id, why, trace=traceback.format_exc())
 
 
 def _judge(hand: RecordedHand, rng: Random) -> Verdict:

@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
-from random import Random
 from typing import Annotated
 
 import typer
@@ -18,8 +17,8 @@ from rich.progress import MofNCompleteColumn, Progress
 
 from stud.dealer.v1 import dealer_service_pb2 as dealer
 from stud_cli.handfile import STDIN, BadLine, RecordedHand, count_hands, read_places
-from stud_cli.handreport import Report, show, so_far
-from stud_cli.judging import Verdict, judge
+from stud_cli.handreport import Report, judge_seeded, show, so_far
+from stud_cli.judging import Verdict
 from stud_cli.keyscmd import keys_dir
 from stud_cli.output import INTERRUPTED, JsonFlag, console, could_not_run, notes
 from stud_cli.people import People
@@ -139,7 +138,7 @@ async def decks_can_be_stacked(people: People) -> None:
 
 async def rehearse_one(people: People, hand: RecordedHand, table_id: str, seed: int) -> Verdict:
     """Play one hand; ``why: hidden`` where no hidden cards make it come out as recorded, and the note says more."""
-    found = judge(hand, Random(f"{seed}:{hand.id}"))  # noqa: S311 - finds cards that fit, deals nothing
+    found = judge_seeded(hand, seed)
     if found.script is None or found.note:
         return Verdict(hand.id, found.why or "hidden", found.note)
     try:

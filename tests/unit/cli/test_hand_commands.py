@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from stud_cli import adjudicate as module
+from stud_cli import handreport as module
 from stud_cli.handfile import STDIN, BadLine, count_hands, parse_hand
 from stud_cli.handreport import Report
 from stud_cli.handscript import table_config
