@@ -11,9 +11,9 @@ import typer
 from rich.progress import MofNCompleteColumn, Progress
 
 from stud_cli.faults import CarefulCommand
-from stud_cli.handfile import BadLine, count_hands, read_places
 from stud_cli.handreport import Report, judge_seeded, show, so_far
 from stud_cli.output import INTERRUPTED, console, notes
+from stud_hands.record import BadLine, count_hands, read_places
 
 PATIENCE_S: Final = 2.0  # a progress bar appears when it takes longer
 

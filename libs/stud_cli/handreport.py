@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stud_cli.handfile import BadLine, RecordedHand
-from stud_cli.judging import Verdict, judge
 from stud_cli.output import notes
+from stud_hands.adjudication import Verdict, judge
+from stud_hands.record import BadLine, RecordedHand
 
 MOST_PLACES = 5
 

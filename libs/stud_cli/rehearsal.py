@@ -13,12 +13,12 @@ from stud.common.v1 import card_pb2, seat_pb2
 from stud.dealer.v1 import dealer_service_pb2 as dealer
 from stud.table.v1 import table_service_pb2 as pb
 from stud.wallet.v1 import wallet_service_pb2 as wallet
-from stud_cli.handcourse import Move, Outcome
-from stud_cli.handscript import Script, compare, literal_verb, matching_options
 from stud_cli.people import People
 from stud_client import StudError
 from stud_core import events as ev
 from stud_core.amounts import MAX_AMOUNT, TEST_CURRENCY
+from stud_hands.course import Move, Outcome
+from stud_hands.script import Script, compare, literal_verb, matching_options
 from stud_wire.codec import to_message
 from stud_wire.commits import read_event
 

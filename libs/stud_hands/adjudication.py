@@ -13,16 +13,16 @@ from typing import Final
 
 import msgspec
 
-from stud_cli.core_play import CorePlay
-from stud_cli.handcourse import ContradictionError, course_of
-from stud_cli.handfaults import contradictions
-from stud_cli.handfile import RecordedHand, said_once
-from stud_cli.handpots import arithmetic, unpaid
-from stud_cli.handscript import Script, table_config
-from stud_cli.hidden_actors import nobody_can_begin
-from stud_cli.hidden_cards import Cards, boards_hidden, deck_of, draw
-from stud_cli.hidden_proofs import Proofs
 from stud_core.ruleset import OddUnits
+from stud_hands.contradictions import contradictions
+from stud_hands.course import ContradictionError, course_of
+from stud_hands.hidden.actors import nobody_can_begin
+from stud_hands.hidden.cards import Cards, boards_hidden, deck_of, draw
+from stud_hands.hidden.proofs import Proofs
+from stud_hands.playing import CorePlay
+from stud_hands.pots import arithmetic, unpaid
+from stud_hands.record import RecordedHand, said_once
+from stud_hands.script import Script, table_config
 
 MAX_READINGS: Final = 16  # ways to read wagers whose declared size is not recorded
 FREE_DRAWS: Final = 8  # of boards that nothing is known of

@@ -13,19 +13,19 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from stud_cli import judging
-from stud_cli.handcourse import course_of
-from stud_cli.handfile import parse_hand
-from stud_cli.judging import judge
 from stud_cli.main import app
 from stud_cli.people import People
 from stud_cli.rehearse import rehearse_one
 from stud_core.cards import DECK_SIZE, card_name, parse_cards
 from stud_core.ranks import rank_best
 from stud_core.ruleset import OddUnits
+from stud_hands import adjudication
+from stud_hands.adjudication import judge
+from stud_hands.course import course_of
+from stud_hands.record import parse_hand
 from stud_service.keyring import ensure_dev_keys
-from tests.unit.cli.recorder import five_shown, hide, random_hand, ranked
-from tests.unit.cli.test_adjudicate_hidden import HIGH_UP, LOW_UP, heads_up, of, verdict
+from tests.unit.hands.recorder import five_shown, hide, random_hand, ranked
+from tests.unit.hands.test_adjudicate_hidden import HIGH_UP, LOW_UP, heads_up, of, verdict
 
 Hand = dict[str, Any]
 HIDDEN_DOWN = "?? ?? ??"
@@ -223,7 +223,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
             raise IndexError("pop from empty list")
         return original(hand)
 
-    monkeypatch.setattr(judging, "course_of", failing)
+    monkeypatch.setattr(adjudication, "course_of", failing)
 
 
 GOOD = heads_up((LOW_UP, HIDDEN_DOWN), (HIGH_UP, HIDDEN_DOWN), awards={"P2": 120})

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from stud_cli.handcourse import Course, Move, StreetFacts
 from stud_core.pots import Pot, allot_rake, build_pots, called_money, split, uncalled
 from stud_core.ruleset import Ruleset, TableConfig
+from stud_hands.course import Course, Move, StreetFacts
 
 Winners = tuple[frozenset[int], ...]  # of each pot, main pot first
 

@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from stud_cli.handfile import (
+from stud_core.cards import DECK_SIZE
+from stud_hands.record import (
     ACTIONS,
     Ante,
     Award,
@@ -29,7 +30,6 @@ from stud_cli.handfile import (
     known,
     verb_of,
 )
-from stud_core.cards import DECK_SIZE
 
 _PLAY: Final = (*ACTIONS, Street)
 

@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from stud_cli.handcourse import Course, course_of
-from stud_cli.handfile import parse_hand
-from stud_cli.handscript import table_config
-from stud_cli.hidden_actors import nobody_can_begin
-from stud_cli.hidden_boards import Boards
 from stud_core.ruleset import Ruleset
-from tests.unit.cli.recorder import random_hand
-from tests.unit.cli.test_adjudicate_hidden import course, heads_up, of, verdict
+from stud_hands.course import Course, course_of
+from stud_hands.hidden.actors import nobody_can_begin
+from stud_hands.hidden.boards import Boards
+from stud_hands.record import parse_hand
+from stud_hands.script import table_config
+from tests.unit.hands.recorder import random_hand
+from tests.unit.hands.test_adjudicate_hidden import course, heads_up, of, verdict
 
 Hand = dict[str, Any]
 HIDDEN = "?? ?? ??"

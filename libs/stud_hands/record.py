@@ -1,7 +1,7 @@
 """Recorded hands: one JSON object a line, as in ``tests/golden/hands``.
 
 Reads files and checks the format of each line. Whether what a hand says agrees with itself is asked later
-(``handfaults``); how a hand is played or judged is not known here. Money is integer minor units, seats are the
+(``contradictions``); how a hand is played or judged is not known here. Money is integer minor units, seats are the
 source's own numbers, ``"??"`` is a card that was never revealed.
 """
 
@@ -19,9 +19,9 @@ from typing import Final, Literal
 
 import msgspec
 
-from stud_cli.handlines import whole_values
 from stud_core.amounts import MAX_AMOUNT
 from stud_core.cards import parse_card
+from stud_hands.lines import whole_values
 
 STDIN: Final = Path("-")
 HIDDEN: Final = "??"

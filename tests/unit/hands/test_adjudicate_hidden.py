@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from stud_cli.handcourse import ContradictionError, Course, Move, course_of
-from stud_cli.handfile import parse_hand
-from stud_cli.handscript import describe, literal_verb, table_config
-from stud_cli.hidden_cards import Cards, draw
-from stud_cli.hidden_proofs import Proofs
-from stud_cli.judging import Verdict, judge
 from stud_core.cards import parse_cards
 from stud_core.events import Option, Verb
 from stud_core.ranks import rank_best
 from stud_core.ruleset import OddUnits
-from tests.unit.cli.recorder import hide, random_hand
+from stud_hands.adjudication import Verdict, judge
+from stud_hands.course import ContradictionError, Course, Move, course_of
+from stud_hands.hidden.cards import Cards, draw
+from stud_hands.hidden.proofs import Proofs
+from stud_hands.record import parse_hand
+from stud_hands.script import describe, literal_verb, table_config
+from tests.unit.hands.recorder import hide, random_hand
 
 Hand = dict[str, Any]
 

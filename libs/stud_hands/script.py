@@ -11,8 +11,6 @@ from typing import Final
 
 import msgspec
 
-from stud_cli.handcourse import Course, Move, Outcome
-from stud_cli.handfile import BringIn, Call, RecordedHand
 from stud_core.amounts import TEST_CURRENCY
 from stud_core.events import Option, Verb
 from stud_core.presets import PLAYNOW
@@ -28,6 +26,8 @@ from stud_core.ruleset import (
     ShortAllIn,
     TableConfig,
 )
+from stud_hands.course import Course, Move, Outcome
+from stud_hands.record import BringIn, Call, RecordedHand
 
 WAGERS: Final = frozenset({Verb.OPEN, Verb.COMPLETE, Verb.BET, Verb.RAISE})
 _WAGER_NAMES: Final = frozenset({"complete", "bet", "raise"})

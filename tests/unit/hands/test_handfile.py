@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from stud_cli.handfile import BadHandError, BadLine, RecordedHand, parse_hand, read_hands
-from stud_cli.judging import judge
+from stud_hands.adjudication import judge
+from stud_hands.record import BadHandError, BadLine, RecordedHand, parse_hand, read_hands
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "hands"
 Hand = dict[str, Any]

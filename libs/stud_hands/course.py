@@ -11,8 +11,10 @@ from typing import Final
 
 import msgspec
 
-from stud_cli.handfaults import unplayable
-from stud_cli.handfile import (
+from stud_core.cards import DECK_SIZE, card_name, parse_card
+from stud_core.events import Size
+from stud_hands.contradictions import unplayable
+from stud_hands.record import (
     Action,
     Ante,
     Award,
@@ -27,8 +29,6 @@ from stud_cli.handfile import (
     known,
     verb_of,
 )
-from stud_core.cards import DECK_SIZE, card_name, parse_card
-from stud_core.events import Size
 
 HAND: Final = 7
 """Cards of a player at the river, the one for all among them."""

@@ -13,10 +13,10 @@ from itertools import product
 from math import prod
 from typing import Final
 
-from stud_cli.handcourse import Course, StreetFacts
-from stud_cli.hidden_proofs import unseen_cards
 from stud_core.cards import rank_of
 from stud_core.ranks import board_strength
+from stud_hands.course import Course, StreetFacts
+from stud_hands.hidden.proofs import unseen_cards
 
 MOST_WAYS: Final = 128  # of all-in players who may have been low or high where somebody else acted first
 LOWEST_PAIR: Final = board_strength((0, 1))

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from stud_cli.handcourse import course_of
-from stud_cli.handfile import parse_hand
-from stud_cli.handpots import arithmetic
-from stud_cli.handscript import table_config
-from stud_cli.judging import Verdict, judge
-from tests.unit.cli.recorder import hide, random_hand
+from stud_hands.adjudication import Verdict, judge
+from stud_hands.course import course_of
+from stud_hands.pots import arithmetic
+from stud_hands.record import parse_hand
+from stud_hands.script import table_config
+from tests.unit.hands.recorder import hide, random_hand
 
 Hand = dict[str, Any]
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from stud_cli.handfile import parse_hand
-from stud_cli.judging import Verdict, judge
+from stud_hands.adjudication import Verdict, judge
+from stud_hands.record import parse_hand
 from tests.support.deep import either
 from tests.support.spoiled_hands import SPOILERS, Spoiler
-from tests.unit.cli.recorder import five_shown, hide, random_hand
+from tests.unit.hands.recorder import five_shown, hide, random_hand
 
 Hand = dict[str, Any]
 HANDS = either(120, 720)

@@ -11,15 +11,15 @@ from typer.testing import CliRunner, Result
 
 from stud_cli import adjudicate as module
 from stud_cli.adjudicate import judge_files, with_progress
-from stud_cli.handfile import parse_hand
 from stud_cli.handreport import Report
-from stud_cli.judging import Verdict, judge
 from stud_cli.main import app
 from stud_cli.people import People
 from stud_cli.rehearse import rehearse_one
+from stud_hands.adjudication import Verdict, judge
+from stud_hands.record import parse_hand
 from stud_service.keyring import ensure_dev_keys
-from tests.unit.cli.recorder import hide, random_hand
-from tests.unit.cli.test_adjudicate_hidden import HIGH_UP, LOW_UP, heads_up
+from tests.unit.hands.recorder import hide, random_hand
+from tests.unit.hands.test_adjudicate_hidden import HIGH_UP, LOW_UP, heads_up
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "hands"
 REFUSED = "kingsclub-7stud-0001"

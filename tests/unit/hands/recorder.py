@@ -11,8 +11,6 @@ from itertools import combinations
 from random import Random
 from typing import Any
 
-from stud_cli.handfile import HIDDEN
-from stud_cli.handscript import recorded_rules
 from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.amounts import TEST_CURRENCY
@@ -22,6 +20,8 @@ from stud_core.ranks import rank_best
 from stud_core.rejection import Rejection
 from stud_core.ruleset import OddUnits, TableConfig
 from stud_core.state import Phase, Table
+from stud_hands.record import HIDDEN
+from stud_hands.script import recorded_rules
 
 NAMES = {ev.Verb.OPEN: "complete"}
 WEIGHTS = {ev.Verb.FOLD: 1, ev.Verb.CHECK: 5, ev.Verb.CALL: 6, ev.Verb.BRING_IN: 4, ev.Verb.OPEN: 1}

@@ -16,9 +16,9 @@ from typing import Final
 
 import msgspec
 
-from stud_cli.handcourse import Course
-from stud_cli.handpots import Winners, pots_of
 from stud_core.ranks import WORST_RANK, rank_best
+from stud_hands.course import Course
+from stud_hands.pots import Winners, pots_of
 
 FIRST_LOOK: Final = 150  # hands of each player that are looked at before all of them are
 ALL_HANDS: Final = 20_000  # three cards of 47 are 16215

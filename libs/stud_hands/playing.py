@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from stud_cli.handcourse import Move, Outcome
-from stud_cli.handscript import Script, compare, describe, literal_verb, matching_options
 from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.conservation import check
@@ -15,6 +13,8 @@ from stud_core.decide import step
 from stud_core.rejection import Rejection
 from stud_core.state import Phase
 from stud_core.state import Table as TableState
+from stud_hands.course import Move, Outcome
+from stud_hands.script import Script, compare, describe, literal_verb, matching_options
 
 
 class RefusedError(Exception):

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from stud_cli.handcourse import course_of
-from stud_cli.handfile import BadHandError, BadLine, RecordedHand, parse_hand, read_hands
+from stud_hands.course import course_of
+from stud_hands.record import BadHandError, BadLine, RecordedHand, parse_hand, read_hands
 from tests.arch.repository import ROOT
 
 Hand = dict[str, Any]

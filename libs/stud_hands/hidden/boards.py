@@ -11,12 +11,12 @@ from itertools import chain, combinations, islice
 from random import Random
 from typing import Final, TypeVar
 
-from stud_cli.handcourse import Course, StreetFacts
 from stud_core.betting import first_to_act, low_card
 from stud_core.cards import DECK_SIZE, rank_of
 from stud_core.ranks import board_strength
 from stud_core.ruleset import Ruleset
 from stud_core.state import Hand, Phase
+from stud_hands.course import Course, StreetFacts
 
 T = TypeVar("T")
 Placing = list[tuple[int, int, int]]  # seat, which of his up cards, and the card that goes there

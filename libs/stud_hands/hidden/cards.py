@@ -6,7 +6,7 @@ hidden, until the recorded players come out first to act. Randomness is an argum
 is driven.
 
 Cards are not drawn blindly, since a hand that many draws do not fit is common: up cards are changed until
-they agree with it (``hidden_boards``), and down cards are chosen from all that are possible (``hidden_showdown``).
+they agree with it (``boards``), and down cards are chosen from all that are possible (``showdown``).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Final
 
 import msgspec
 
-from stud_cli.handcourse import Course
-from stud_cli.handpots import Winners, pots_of, results, shares
-from stud_cli.hidden_boards import Boards, copied, filled
-from stud_cli.hidden_proofs import Proofs, beaten, best_fives, pays_otherwise
-from stud_cli.hidden_showdown import Demands, Drawn, Held, fitting_hands
 from stud_core.cards import DECK_SIZE
 from stud_core.ruleset import OddUnits, Ruleset
+from stud_hands.course import Course
+from stud_hands.hidden.boards import Boards, copied, filled
+from stud_hands.hidden.proofs import Proofs, beaten, best_fives, pays_otherwise
+from stud_hands.hidden.showdown import Demands, Drawn, Held, fitting_hands
+from stud_hands.pots import Winners, pots_of, results, shares
 
 STARTS: Final = 32  # fresh starts at most where up cards are hidden
 HOPELESS_STARTS: Final = 12  # so many of them without the recorded actors, and none will bring them out

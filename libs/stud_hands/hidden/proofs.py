@@ -12,12 +12,12 @@ from itertools import combinations
 from random import Random
 from typing import Final
 
-from stud_cli.handcourse import HAND, Course
-from stud_cli.handpots import Winners, shares
-from stud_cli.hidden_showdown import Demands, Drawn, Held, fitting_hands
 from stud_core.cards import DECK_SIZE
 from stud_core.ranks import rank_best
 from stud_core.ruleset import OddUnits, Ruleset
+from stud_hands.course import HAND, Course
+from stud_hands.hidden.showdown import Demands, Drawn, Held, fitting_hands
+from stud_hands.pots import Winners, shares
 
 ALL_WAYS: Final = 100_000
 MOST_HIDDEN: Final = 3  # hands of a player with more hidden cards are too many to go through
