@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from contextlib import suppress
 from typing import Any
-
-import msgspec
 
 from stud.common.v1 import card_pb2, seat_pb2
 from stud.dealer.v1 import dealer_service_pb2 as dealer
@@ -17,8 +14,8 @@ from stud_cli.people import People
 from stud_client import StudError
 from stud_core import events as ev
 from stud_core.amounts import MAX_AMOUNT, TEST_CURRENCY
-from stud_hands.course import Move, Outcome
-from stud_hands.script import Script, compare, literal_verb, matching_options
+from stud_hands.following import Follower, NotAsRecorded
+from stud_hands.script import Script
 from stud_wire.codec import to_message
 from stud_wire.commits import read_event
 
@@ -29,10 +26,6 @@ LEAVE_S = 10.0
 LEAST = 4 * MAX_AMOUNT
 """Below this an account gets more: as many hands as are played at once may sit down with the largest stack."""
 BANKROLL = 2 * LEAST
-
-
-class AbandonedError(Exception):
-    """The hand cannot go on as recorded; the text says why. It is voided."""
 
 
 async def fund(people: People, stacks: dict[int, int]) -> None:
@@ -53,35 +46,6 @@ async def _fund(people: People, account: str) -> None:
         missing -= amount
 
 
-class Record(msgspec.Struct):
-    """What was played so far, in the terms of a recorded hand; seats are those of the script."""
-
-    street: int = 3
-    antes: dict[int, int] = msgspec.field(default_factory=dict)
-    moves: list[Move] = msgspec.field(default_factory=list)
-    uncalled: dict[int, int] = msgspec.field(default_factory=lambda: defaultdict(int))
-    awards: dict[int, int] = msgspec.field(default_factory=lambda: defaultdict(int))
-
-    def note(self, event: Any) -> None:
-        """Fold one event of the table."""
-        if isinstance(event, ev.AntePosted):
-            self.antes[event.seat] = event.amount
-        elif isinstance(event, ev.DealRequested):
-            self.street = event.street
-        elif isinstance(event, ev.ActionTaken):
-            verb = event.verb.name.lower()
-            self.moves.append(Move(event.seat, self.street, verb, event.amount, event.to, event.all_in))
-        elif isinstance(event, ev.UncalledReturned):
-            self.uncalled[event.seat] += event.amount
-        elif isinstance(event, ev.PotAwarded):
-            for share in event.shares:
-                self.awards[share.seat] += share.amount
-
-    def outcome(self) -> Outcome:
-        """Return what can be compared."""
-        return Outcome(self.antes, tuple(self.moves), dict(self.uncalled), dict(self.awards))
-
-
 class Rehearsal:
     """One script at one table of its own."""
 
@@ -89,7 +53,7 @@ class Rehearsal:
         self._people = people
         self._script = script
         self._table = table_id
-        self._record = Record()
+        self._follower = Follower(script)
         self._problems: list[str] = []
         self._open_table = False
 
@@ -100,7 +64,7 @@ class Rehearsal:
                 await self._open()
                 await self._follow()
         except TimeoutError:
-            return [f"not finished after {TIMEOUT_S:.0f} s, {len(self._record.moves)} actions played"]
+            return [f"not finished after {TIMEOUT_S:.0f} s, {len(self._follower.moves)} actions played"]
         except StudError as error:
             return [f"refused: {error.reason}: {error.text}"]
         finally:
@@ -165,52 +129,39 @@ class Rehearsal:
                     return
 
     async def _step(self, event: Any) -> None:
-        self._record.note(event)
+        self._follower.note(event)
         if isinstance(event, ev.TurnStarted):
             try:
                 await self._act(event)
-            except AbandonedError as why:
+            except NotAsRecorded as why:
                 self._problems.append(str(why))
                 await self._void()
         elif isinstance(event, ev.ShowPrompted):
-            show = event.seat in self._script.shows
+            show = self._follower.shows(event.seat)
             request = pb.ChooseShowRequest(table=self._table, prompt_id=event.prompt_id, show=show)
             await self._player(event.seat).tables.ChooseShow(request)
         elif isinstance(event, ev.TableHandVerified):
             if not self._problems:
-                course = self._script.course
-                self._problems += compare(course.expected, self._record.outcome(), course.names)
+                self._problems += self._follower.differences()
             await self._close()
         elif isinstance(event, ev.TableHandDisputed):
             self._problems.append(f"disputed by the referee: {', '.join(event.findings)}")
             await self._settle_dispute()
 
     async def _act(self, turn: ev.TurnStarted) -> None:
-        script, done = self._script, len(self._record.moves)
-        names = script.course.names
-        if done >= len(script.moves):
-            raise AbandonedError(f"{names[turn.seat]} must act after the last recorded action")
-        move = script.moves[done]
-        if move.seat != turn.seat:
-            raise AbandonedError(
-                f"action {done + 1}, street {move.street}: recorded {names[move.seat]} {move}, "
-                f"but it is {names[turn.seat]}'s turn"
-            )
-        found = matching_options(move, turn.options)
-        verb, size = (found[0].verb, found[0].size) if found else (literal_verb(move, turn.options), move.size)
+        answer = self._follower.answer(turn.seat, turn.options)
         request = pb.ActRequest(
             table=self._table,
             turn_id=turn.turn_id,
-            verb=seat_pb2.Verb.ValueType(int(verb)),
-            size=seat_pb2.Size.ValueType(int(size or 0)),
+            verb=seat_pb2.Verb.ValueType(int(answer.verb)),
+            size=seat_pb2.Size.ValueType(int(answer.size or 0)),
         )
-        if verb not in {ev.Verb.FOLD, ev.Verb.CHECK}:
-            request.to = move.to
+        if answer.verb not in {ev.Verb.FOLD, ev.Verb.CHECK}:
+            request.to = answer.move.to
         try:
             await self._player(turn.seat).tables.Act(request)
         except StudError as error:
-            place = f"action {done + 1}, street {move.street}: {names[turn.seat]} {move}"
-            raise AbandonedError(f"{place} is refused ({error.reason}): {error.text}") from None
+            raise NotAsRecorded(f"{answer.where}: {error.reason}: {error.text}") from None
 
     async def _void(self) -> None:
         request = pb.VoidHandRequest(table=self._table, hand_no=HAND, reason="the recording cannot be followed")

@@ -105,7 +105,7 @@ def _judge_script(script: Script, cards: Cards, stated: list[str], rng: Random) 
     for play in _readings(script):
         # Where the record does not add up its awards only follow from that.
         why = [*play.play(awards=cards.fits_awards and not stated), *stated]
-        played = msgspec.structs.replace(script, moves=(*play.moves, *script.moves[len(play.moves) :]))
+        played = msgspec.structs.replace(script, moves=play.follower.moves_played())
         # A record that no cards can bring about is not for playing.
         verdict = Verdict(course.hand_id, said_once(why or faults), note, None if cards.contradicted else played)
         if verdict.matched:
@@ -122,7 +122,7 @@ def _readings(script: Script) -> Iterator[CorePlay]:
             return
         play = CorePlay(script, readings.pop())
         yield play
-        readings += play.other_readings()
+        readings += play.follower.other_readings()
 
 
 def _illegal_amounts(script: Script, rng: Random) -> list[str]:

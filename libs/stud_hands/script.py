@@ -7,12 +7,9 @@ script through the core, ``stud rehearse`` over gRPC.
 
 from __future__ import annotations
 
-from typing import Final
-
 import msgspec
 
 from stud_core.amounts import TEST_CURRENCY
-from stud_core.events import Option, Verb
 from stud_core.presets import PLAYNOW
 from stud_core.ruleset import (
     BringInKind,
@@ -29,24 +26,17 @@ from stud_core.ruleset import (
 from stud_hands.course import Course, Move, Outcome
 from stud_hands.record import BringIn, Call, RecordedHand
 
-WAGERS: Final = frozenset({Verb.OPEN, Verb.COMPLETE, Verb.BET, Verb.RAISE})
-_WAGER_NAMES: Final = frozenset({"complete", "bet", "raise"})
-
 
 class Script(msgspec.Struct, frozen=True):
     """A hand to play: sit everybody down with his stack, stack the deck, make the moves, answer the prompts.
 
-    ``deck`` is the order of all 52 cards; ``shows`` are the seats that answer a show prompt with yes.
+    ``deck`` is the order of all 52 cards.
     """
 
     course: Course
     config: TableConfig
     deck: tuple[int, ...]
     moves: tuple[Move, ...]
-
-    @property
-    def shows(self) -> frozenset[int]:
-        return self.course.shows
 
 
 # --- the table ----------------------------------------------------------------
@@ -108,38 +98,6 @@ def _bring_in(hand: RecordedHand) -> int:
         prices += [e.to for e in hand.events if isinstance(e, Call) and not e.all_in]
     price = prices[0] if prices else hand.small_bet // 2
     return max(1, min(price, hand.small_bet - 1))
-
-
-def matching_options(move: Move, options: tuple[Option, ...]) -> list[Option]:
-    """The legal actions that a recorded one can mean.
-
-    Sources name wagers differently (opening, completing and raising), so only the kind and the total count. More
-    than one is left where an all-in wager could have been declared low or high.
-    """
-    if move.verb in _WAGER_NAMES:
-        wagers = [o for o in options if o.verb in WAGERS and o.to == move.to]
-        return [o for o in wagers if move.size in {None, o.size}]
-    if move.verb in {"bring_in", "call"}:
-        return [o for o in options if o.verb in {Verb.BRING_IN, Verb.CALL} and o.to == move.to]
-    return [o for o in options if o.verb.name.lower() == move.verb]
-
-
-def literal_verb(move: Move, options: tuple[Option, ...]) -> Verb:
-    """The verb to try an action with that matches none: the wager that is possible, so that its amount is judged."""
-    possible = {o.verb for o in options}
-    if move.verb in _WAGER_NAMES and possible & WAGERS:
-        return min(possible & WAGERS)
-    if move.verb in {"bring_in", "call"} and possible & {Verb.BRING_IN, Verb.CALL}:
-        return min(possible & {Verb.BRING_IN, Verb.CALL})
-    return Verb[move.verb.upper()]
-
-
-def describe(option: Option) -> str:
-    """A legal action for people: ``"raise to 8800"``."""
-    name = option.verb.name.lower().replace("_", " ")
-    if option.verb in WAGERS:
-        return f"{name} to {option.to}"
-    return name if option.verb in {Verb.FOLD, Verb.CHECK} else f"{name} {option.amount}"
 
 
 # --- the verdict --------------------------------------------------------------

@@ -14,10 +14,11 @@ from stud_core.ranks import rank_best
 from stud_core.ruleset import OddUnits
 from stud_hands.adjudication import Verdict, judge
 from stud_hands.course import ContradictionError, Course, Move, course_of
+from stud_hands.following import describe, literal_verb
 from stud_hands.hidden.cards import Cards, draw
 from stud_hands.hidden.proofs import Proofs
 from stud_hands.record import parse_hand
-from stud_hands.script import describe, literal_verb, table_config
+from stud_hands.script import table_config
 from tests.unit.hands.recorder import hide, random_hand
 
 Hand = dict[str, Any]
