@@ -39,7 +39,8 @@ from stud_cli.people import People
 from stud_cli.stack import Stack
 from stud_cli.stopping import run_with_one_stop
 from stud_cli.verdicts import read_verdicts
-from stud_cli.verify import Verification, verify_table
+from stud_cli.verification import Verification
+from stud_cli.verify import verify_table
 from stud_client import StudClient, TableSession
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_service.keyring import KeyRing

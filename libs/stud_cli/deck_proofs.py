@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from stud_cli.verification import Hand, Verification
 from stud_core import deck_events as de
 from stud_core import events as ev
 from stud_core.clear_deck import ClearDeck, UnknownShuffle
@@ -12,9 +11,6 @@ from stud_eventlog.log import EventLog
 from stud_service.keyring import Key
 from stud_service.sealing import SealError, WrongKey, open_order, open_seed
 from stud_wire.commits import decode_commit
-
-if TYPE_CHECKING:
-    from stud_cli.verify import Hand, Verification
 
 
 async def check_deck(

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
 from rich.markup import escape
 from rich.progress import Progress
@@ -15,9 +14,9 @@ from stud_cli.deck_proofs import check_deck
 from stud_cli.history import Step, steps
 from stud_cli.offline import NoLog, open_log
 from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_run, last_line, notes, table_of
-from stud_cli.references import References
 from stud_cli.stopping import run_with_one_stop
 from stud_cli.verdicts import Final, Verdicts, read_verdicts
+from stud_cli.verification import Hand, Verification
 from stud_core import conservation
 from stud_core import events as ev
 from stud_core import verdict_events as ve
@@ -28,38 +27,6 @@ from stud_service.keyring import Key, KeyRing, KeyringError, MissingKey
 from stud_service.sealing import WrongKey
 from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit
-
-
-class Problem(msgspec.Struct, frozen=True):
-    """Something wrong: in which table, at which version of the log it concerns, what."""
-
-    table: str
-    version: int
-    what: str
-
-
-class Verification(msgspec.Struct):
-    """What was looked at and what was found."""
-
-    tables: int = 0
-    hands: int = 0
-    decks_closed: int = 0
-    """Those of hands that are over, where there is a key to open them with."""
-    decks_opened: int = 0
-    decks_of_another_key: int = 0
-    problems: list[Problem] = msgspec.field(default_factory=list)
-    references: References = msgspec.field(default_factory=References)
-
-    def add(self, table: str, version: int, what: str) -> None:
-        """Note a problem, once."""
-        problem = Problem(table, version, what)
-        if problem not in self.problems:
-            self.problems.append(problem)
-
-    @property
-    def has_another_key(self) -> bool:
-        """Whether no deck at all was sealed under the key at hand: then it is no key of this log."""
-        return 0 < self.decks_closed == self.decks_of_another_key
 
 
 def verify(
@@ -164,23 +131,6 @@ async def _verify_chain(log: EventLog, stream: str, name: str, found: Verificati
             found.references.note(decode_commit(stored.body))
     except (ChainBroken, WireError) as error:
         found.add(name, getattr(error, "version", 0), str(error))
-
-
-class Hand(msgspec.Struct):
-    """What the table's log says of one hand, for comparison with deck and verdict."""
-
-    hand_no: int
-    commitment: bytes = b""
-    deals: list[ev.CardsDealt] = msgspec.field(default_factory=list)
-    from_version: int = 0
-    version: int = 0
-    head_hash: bytes = b""
-    ended: ev.HandEnded | ev.HandVoided | None = None
-    taken: ev.TableHandVerified | ev.TableHandResolved | None = None
-    """The verdict on it as the table took it."""
-    taken_at: int = 0
-    resolved_at: int = 0
-    """Where the table took the decision of two operators on it: what was wrong with it before was known to them."""
 
 
 async def verify_table(log: EventLog, table_id: str, verdicts: Verdicts, key: Key | None, found: Verification) -> None:

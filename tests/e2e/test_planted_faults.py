@@ -17,7 +17,8 @@ from stud.wallet.v1 import wallet_service_pb2 as wallet
 from stud_cli.audit import audit_log
 from stud_cli.ledgers import read_ledger
 from stud_cli.verdicts import read_verdicts
-from stud_cli.verify import Verification, verify_table
+from stud_cli.verification import Verification
+from stud_cli.verify import verify_table
 from stud_client import StudError, pages
 from stud_core import events as ev
 from stud_core import verdict_events as ve

@@ -21,7 +21,8 @@ from stud_cli.audit import audit_log
 from stud_cli.people import People
 from stud_cli.stack import SERVICES, Stack
 from stud_cli.verdicts import read_verdicts
-from stud_cli.verify import Verification, verify_table
+from stud_cli.verification import Verification
+from stud_cli.verify import verify_table
 from stud_client import StudClient
 from stud_eventlog import keys
 from stud_eventlog.errors import LogUnavailable
