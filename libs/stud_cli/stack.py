@@ -2,7 +2,7 @@
 
 Used by ``stud up``, ``stud demo``, ``stud rehearse`` and the tests. Processes are started in order, each
 once the one before is healthy; `keeping` starts again what dies; stopping goes in reverse order, services
-before the server. Whoever is killed here takes everything along (`stud_service.bound`).
+before the server. Whoever is killed here takes everything along (`stud_cli.local.parent_death`).
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Self
 
 from rich.console import Console
 
+from stud_cli.local.disk import full_disk
+from stud_cli.local.log_server import AOF_DIR, EmbeddedServer, EmbeddedServerError, TornFileError, holds_log
+from stud_cli.local.parent_death import bound_to_us
+from stud_cli.local.ports import Port
+from stud_cli.local.torn_file import cut_torn_tail
 from stud_cli.running import SERVER, RunningStack
 from stud_cli.stopping import to_its_end
 from stud_cli.waiting import Patience, Waiting
 from stud_eventlog.errors import EventLogError
 from stud_eventlog.redis_streams import RedisEventLog
-from stud_service.bound import bound_to_us
-from stud_service.disk import full_disk
-from stud_service.embedded import AOF_DIR, EmbeddedServer, EmbeddedServerError, TornFileError, holds_log
 from stud_service.healthcheck import asked
 from stud_service.keyring import KeyringError, ensure_dev_keys
-from stud_service.ports import Port
-from stud_service.torn_file import cut_torn_tail
 from stud_topology import services
 
 SERVICES = services.NAMES

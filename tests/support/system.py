@@ -18,6 +18,7 @@ import pytest
 import pytest_asyncio
 
 from stud_cli.audit import audit_log
+from stud_cli.local.log_server import EmbeddedServer
 from stud_cli.people import People
 from stud_cli.stack import SERVICES, Stack
 from stud_cli.verdicts import read_verdicts
@@ -28,7 +29,6 @@ from stud_eventlog import keys
 from stud_eventlog.errors import LogUnavailable
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import Head
-from stud_service.embedded import EmbeddedServer
 from stud_service.healthcheck import check
 from stud_service.keyring import KeyRing, ensure_dev_keys
 from stud_service.tokens import mint

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from stud_service import embedded
-from stud_service.embedded import (
+from stud_cli.local import log_server
+from stud_cli.local.log_server import (
     EmbeddedServer,
     EmbeddedServerError,
     TornFileError,
@@ -20,7 +20,7 @@ from stud_service.embedded import (
     holds_log,
     ping,
 )
-from stud_service.ports import Port
+from stud_cli.local.ports import Port
 from tests.support.valkey import ENVIRON, command
 
 
@@ -73,7 +73,7 @@ async def test_its_settings_keep_commits_safe_and_can_be_changed_for_tests(tmp_p
         tmp_path / "a folder", port=port.number, settings={"maxmemory": "64mb"}, environ=ENVIRON
     ) as server:
         assert server.port == port.number
-        for name, value in [*embedded.SAFE_SETTINGS.items(), ("bind", "127.0.0.1"), ("maxmemory", str(64 << 20))]:
+        for name, value in [*log_server.SAFE_SETTINGS.items(), ("bind", "127.0.0.1"), ("maxmemory", str(64 << 20))]:
             found = await command(server.url, "CONFIG", "GET", name)
             assert isinstance(found, dict)
             assert found[name.encode()] == value.encode()
@@ -99,7 +99,7 @@ async def test_a_port_taken_in_the_meantime_is_replaced(tmp_path: Path, monkeypa
     async with EmbeddedServer(tmp_path / "one", environ=ENVIRON) as first:
         taken = SimpleNamespace(number=first.port)  # as where ports cannot be held
         ports = iter([taken, Port()])
-        monkeypatch.setattr(embedded, "Port", lambda: next(ports))
+        monkeypatch.setattr(log_server, "Port", lambda: next(ports))
         async with EmbeddedServer(tmp_path / "two", environ=ENVIRON) as second:
             assert second.port != first.port
 
@@ -140,7 +140,7 @@ async def test_a_damaged_file_is_to_be_put_back_and_not_cut(tmp_path: Path):
 async def test_a_server_that_is_never_ready_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     never = fake_binary(tmp_path, "never", "")
     never.write_text("#!/bin/sh\nexec sleep 60\n")
-    monkeypatch.setattr(embedded, "find_server", lambda path: never)
+    monkeypatch.setattr(log_server, "find_server", lambda path: never)
     server = EmbeddedServer(tmp_path / "data", environ=ENVIRON)
     with pytest.raises(EmbeddedServerError, match="not got on for 0 s"):
         await server.start(silent_s=0.1)
@@ -189,14 +189,14 @@ async def test_users_of_an_aclfile_are_loaded(tmp_path: Path):
 
 async def test_a_server_named_in_the_environment_is_used_and_left_alone(tmp_path: Path):
     url = "redis://somewhere:6379/3"
-    async with EmbeddedServer(tmp_path / "data", environ={embedded.URL_VARIABLE: url}) as server:
+    async with EmbeddedServer(tmp_path / "data", environ={log_server.URL_VARIABLE: url}) as server:
         assert server.is_external
         assert server.url == url
         assert server.running
         with pytest.raises(EmbeddedServerError, match="not killed here"):
             await server.kill()
     assert not (tmp_path / "data").exists()
-    assert EmbeddedServer(tmp_path, port=7, environ={embedded.URL_VARIABLE: ""}).url == "redis://127.0.0.1:7/0"
+    assert EmbeddedServer(tmp_path, port=7, environ={log_server.URL_VARIABLE: ""}).url == "redis://127.0.0.1:7/0"
 
 
 class TestFinding:

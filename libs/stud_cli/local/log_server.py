@@ -21,9 +21,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from stud_service.bound import bound_to_us
-from stud_service.disk import full_disk, is_full
-from stud_service.ports import Port
+from stud_cli.local.disk import full_disk, is_full
+from stud_cli.local.parent_death import bound_to_us
+from stud_cli.local.ports import Port
 
 URL_VARIABLE = "STUD_REDIS_URL"
 MIN_VERSION = (7, 2)

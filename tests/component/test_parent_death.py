@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stud_service.bound import bound_to_us
+from stud_cli.local.parent_death import bound_to_us
 
 CHILD = """
 import pathlib, signal, sys, time
@@ -22,7 +22,7 @@ time.sleep(60)
 """
 PARENT = """
 import subprocess, sys, time
-from stud_service.bound import bound_to_us
+from stud_cli.local.parent_death import bound_to_us
 child = subprocess.Popen(bound_to_us([sys.executable, "-c", sys.argv[2], sys.argv[1]]), stdout=subprocess.PIPE)
 child.stdout.readline()
 print(child.pid, flush=True)

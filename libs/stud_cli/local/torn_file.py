@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from stud_service.embedded import EmbeddedServer, TornFileError
+from stud_cli.local.log_server import EmbeddedServer, TornFileError
 
 _CUTTING = {
     "aof-load-truncated": "yes",

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from stud_service.ports import Port
+from stud_cli.local.ports import Port
 
 
 def test_a_port_is_free_for_us_and_for_nobody_else():
