@@ -9,14 +9,14 @@ import typer
 from stud_cli.adjudicate import adjudicate
 from stud_cli.audit import audit
 from stud_cli.dead import app as dead_app
-from stud_cli.demo import demo
 from stud_cli.faults import CarefulGroup
-from stud_cli.keyscmd import init, token
+from stud_cli.local.demo import demo
+from stud_cli.local.keys import init, token
+from stud_cli.local.up import up
 from stud_cli.rehearse import rehearse
 from stud_cli.replay import replay
 from stud_cli.rulescmd import rules
 from stud_cli.tablescmd import tables
-from stud_cli.upcmd import up
 from stud_cli.verify import verify
 from stud_service import dumps
 from stud_service.settings import load_settings

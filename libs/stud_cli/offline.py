@@ -16,10 +16,10 @@ from pathlib import Path
 import msgspec
 
 from stud_cli.local.log_server import EmbeddedServer, EmbeddedServerError, holds_log
+from stud_cli.local.pid_file import read_running
+from stud_cli.local.progress import Waiting
+from stud_cli.local.system import with_way_out
 from stud_cli.output import notes
-from stud_cli.running import read_running
-from stud_cli.stack import with_way_out
-from stud_cli.waiting import Waiting
 from stud_eventlog.errors import EventLogError, UnusableUrl
 from stud_eventlog.log import EventLog
 from stud_eventlog.redis_streams import RedisEventLog

@@ -10,7 +10,7 @@ from stud.common.v1 import card_pb2, seat_pb2
 from stud.dealer.v1 import dealer_service_pb2 as dealer
 from stud.table.v1 import table_service_pb2 as pb
 from stud.wallet.v1 import wallet_service_pb2 as wallet
-from stud_cli.people import People
+from stud_cli.local.callers import People
 from stud_client import StudError
 from stud_core import events as ev
 from stud_core.amounts import MAX_AMOUNT, TEST_CURRENCY

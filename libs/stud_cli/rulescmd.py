@@ -90,7 +90,7 @@ def _of_table(table: str) -> TableConfig:
 
 async def _ask(table: str) -> TableConfig:
     from stud.table.v1 import table_service_pb2 as pb
-    from stud_cli.keyscmd import keys_dir
+    from stud_cli.local.keys import keys_dir
     from stud_client import StudClient, load_endpoints
     from stud_service.tokens import load_private_key, mint
     from stud_wire.codec import from_message

@@ -10,7 +10,7 @@ from google.protobuf import json_format
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud_cli.drawing import money
-from stud_cli.keyscmd import keys_dir
+from stud_cli.local.keys import keys_dir
 from stud_cli.output import JsonFlag, console, could_not_run, last_line, table_of
 from stud_client import StudClient, StudError, load_endpoints, pages
 from stud_service.tokens import load_private_key, mint

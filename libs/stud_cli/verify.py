@@ -12,9 +12,9 @@ from rich.progress import Progress
 
 from stud_cli.deck_proofs import check_deck
 from stud_cli.history import Step, steps
+from stud_cli.local.stopping import run_with_one_stop
 from stud_cli.offline import NoLog, open_log
 from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_run, last_line, notes, table_of
-from stud_cli.stopping import run_with_one_stop
 from stud_cli.verdicts import Final, Verdicts, read_verdicts
 from stud_cli.verification import Hand, Verification
 from stud_core import conservation

@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from stud_cli.local.log_server import EmbeddedServer
+from stud_cli.local.pid_file import RunningStack, write_running
 from stud_cli.main import app
-from stud_cli.running import RunningStack, write_running
 from stud_core import events as ev
 from stud_eventlog import keys
 from stud_eventlog.redis_streams import RedisEventLog

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stud_cli.local.ports import Port
-from stud_cli.stack import SERVICES
+from stud_cli.local.system import SERVICES
 from stud_service.keyring import ensure_dev_keys
 
 ROOT = Path(__file__).parents[2]

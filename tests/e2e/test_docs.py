@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from stud_cli.running import write_running
-from stud_cli.stack import Stack
+from stud_cli.local.pid_file import write_running
+from stud_cli.local.system import Stack
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent

@@ -18,9 +18,9 @@ import pytest
 import pytest_asyncio
 
 from stud_cli.audit import audit_log
+from stud_cli.local.callers import People
 from stud_cli.local.log_server import EmbeddedServer
-from stud_cli.people import People
-from stud_cli.stack import SERVICES, Stack
+from stud_cli.local.system import SERVICES, Stack
 from stud_cli.verdicts import read_verdicts
 from stud_cli.verification import Verification
 from stud_cli.verify import verify_table

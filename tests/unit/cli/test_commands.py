@@ -12,8 +12,8 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from stud_cli.local.pid_file import RunningStack, read_running, write_running
 from stud_cli.main import app
-from stud_cli.running import RunningStack, read_running, write_running
 
 
 def commands(of: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:

@@ -11,13 +11,14 @@ import msgspec
 import pytest
 from typer.testing import CliRunner, Result
 
-from stud_cli import demo as demo_module
-from stud_cli import output, upcmd
-from stud_cli.demo import _new_directory, _that_fit
+from stud_cli import output
+from stud_cli.local import demo as demo_module
+from stud_cli.local import up as up_module
+from stud_cli.local.demo import _new_directory, _that_fit
+from stud_cli.local.pid_file import RunningStack, mark_of, orphans, read_running, write_running
+from stud_cli.local.system import Stack, StackError
 from stud_cli.main import app
 from stud_cli.output import console
-from stud_cli.running import RunningStack, mark_of, orphans, read_running, write_running
-from stud_cli.stack import Stack, StackError
 from tests.support.up import five_free_ports
 
 
@@ -65,7 +66,7 @@ async def test_a_port_of_the_row_that_is_taken_is_named(tmp_path: Path):
 
 @pytest.mark.parametrize("build", ["this", "an earlier one"])
 def test_services_that_outlived_their_starter_are_named(build: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(upcmd, "ENDING_S", 0.1)
+    monkeypatch.setattr(up_module, "ENDING_S", 0.1)
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "wallet_service"
     script.write_text("import sys; print(flush=True); sys.stdin.read()")

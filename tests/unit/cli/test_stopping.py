@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from stud_cli.stack import StackError
-from stud_cli.stopping import SIGNALS, OneStop, run_with_one_stop, to_its_end
+from stud_cli.local.stopping import SIGNALS, OneStop, run_with_one_stop, to_its_end
+from stud_cli.local.system import StackError
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +109,7 @@ async def test_a_fault_of_the_stop_is_told():
 def test_no_command_that_starts_something_has_a_way_of_its_own():
     """Where a log or a system may be started, it is stopped as all of them are."""
     folder = Path(__file__).resolve().parents[3] / "libs" / "stud_cli"
-    for path in folder.glob("*.py"):
+    for path in folder.rglob("*.py"):
         text = path.read_text()
-        if any(words in text for words in ("open_log(", "Stack(")) and path.name not in {"offline.py", "stack.py"}:
+        if any(words in text for words in ("open_log(", "Stack(")) and path.name not in {"offline.py", "system.py"}:
             assert "asyncio.run(" not in text, path

@@ -1,7 +1,7 @@
 """The whole system on one machine: an embedded server and the four services, each a process of its own.
 
 Used by ``stud up``, ``stud demo``, ``stud rehearse`` and the tests. Processes are started in order, each
-once the one before is healthy; `keeping` starts again what dies; stopping goes in reverse order, services
+once the one before is healthy; `supervisor` starts again what dies; stopping goes in reverse order, services
 before the server. Whoever is killed here takes everything along (`stud_cli.local.parent_death`).
 """
 
@@ -20,11 +20,11 @@ from rich.console import Console
 from stud_cli.local.disk import full_disk
 from stud_cli.local.log_server import AOF_DIR, EmbeddedServer, EmbeddedServerError, TornFileError, holds_log
 from stud_cli.local.parent_death import bound_to_us
+from stud_cli.local.pid_file import SERVER, RunningStack
 from stud_cli.local.ports import Port
+from stud_cli.local.progress import Patience, Waiting
+from stud_cli.local.stopping import to_its_end
 from stud_cli.local.torn_file import cut_torn_tail
-from stud_cli.running import SERVER, RunningStack
-from stud_cli.stopping import to_its_end
-from stud_cli.waiting import Patience, Waiting
 from stud_eventlog.errors import EventLogError
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_service.healthcheck import asked

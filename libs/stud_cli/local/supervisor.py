@@ -12,8 +12,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from stud_cli.running import SERVER
-from stud_cli.stack import SERVICES, Stack, StackError
+from stud_cli.local.pid_file import SERVER
+from stud_cli.local.system import SERVICES, Stack, StackError
 
 DEATHS: Final = 5
 WITHIN_S: Final = 60.0

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from stud_cli.keeping import keep
-from stud_cli.stack import Stack, StackError, last_lines
+from stud_cli.local.supervisor import keep
+from stud_cli.local.system import Stack, StackError, last_lines
 from tests.support.kit import until
 from tests.support.valkey import command
 

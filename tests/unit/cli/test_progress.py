@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from rich.console import Console
 
-from stud_cli import waiting
-from stud_cli.waiting import Patience, Waiting
+from stud_cli.local import progress as module
+from stud_cli.local.progress import Patience, Waiting
 
 
 class Clock:
@@ -24,7 +24,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     clock = Clock()
-    monkeypatch.setattr(waiting, "time", clock)
+    monkeypatch.setattr(module, "time", clock)
     yield clock
     assert time.monotonic() != clock.now
 
@@ -58,7 +58,7 @@ def test_who_looks_on_sees_a_bar_after_two_seconds(clock: Clock, share: float | 
     said = io.StringIO()
     with Waiting(Console(file=said, force_terminal=True, width=100)) as shown:
         shown.show("the log is read", share)
-        clock.now += waiting.SHOWN_AFTER_S - 0.1
+        clock.now += module.SHOWN_AFTER_S - 0.1
         shown.show("the log is read", share)
         assert said.getvalue() == ""
         clock.now += 0.2

@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from stud_cli.running import UP, read_running
-from stud_cli.stack import PORTS, SERVICES
+from stud_cli.local.pid_file import UP, read_running
+from stud_cli.local.system import PORTS, SERVICES
 from tests.e2e.test_signals import COMMANDS, started_below
 from tests.support.up import STUD, Up, environ, five_free_ports, stud, up
 

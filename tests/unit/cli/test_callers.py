@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from stud_cli.people import TTL_S, Badge
+from stud_cli.local.callers import TTL_S, Badge
 from stud_service.identity import Caller
 from stud_service.tokens import Verifier
 from tests.support.kit import KEY
