@@ -33,14 +33,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benches.hostile_callers import ATTACKS, CURRENCY, STAFF, Caller, Targets, attack
 from stud.table.v1 import table_service_pb2 as pb
 from stud.wallet.v1 import wallet_service_pb2 as wallet
-from stud_cli.audit import audit_log
+from stud_cli.inspect.audit import audit_log
+from stud_cli.inspect.findings import Verification
+from stud_cli.inspect.verdicts import read_verdicts
+from stud_cli.inspect.verify import verify_table
 from stud_cli.local.bots import Bot, choose
 from stud_cli.local.callers import People
 from stud_cli.local.stopping import run_with_one_stop
 from stud_cli.local.system import Stack
-from stud_cli.verdicts import read_verdicts
-from stud_cli.verification import Verification
-from stud_cli.verify import verify_table
 from stud_client import StudClient, TableSession
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_service.keyring import KeyRing

@@ -17,13 +17,13 @@ from typing import Any, TypeVar
 import pytest
 import pytest_asyncio
 
-from stud_cli.audit import audit_log
+from stud_cli.inspect.audit import audit_log
+from stud_cli.inspect.findings import Verification
+from stud_cli.inspect.verdicts import read_verdicts
+from stud_cli.inspect.verify import verify_table
 from stud_cli.local.callers import People
 from stud_cli.local.log_server import EmbeddedServer
 from stud_cli.local.system import SERVICES, Stack
-from stud_cli.verdicts import read_verdicts
-from stud_cli.verification import Verification
-from stud_cli.verify import verify_table
 from stud_client import StudClient
 from stud_eventlog import keys
 from stud_eventlog.errors import LogUnavailable

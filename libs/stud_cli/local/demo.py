@@ -16,16 +16,16 @@ from rich.live import Live
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from stud_cli.audit import Audit, audit_log, show
 from stud_cli.drawing import draw, money
-from stud_cli.ledgers import Ledger
+from stud_cli.inspect.audit import Audit, audit_log, show
+from stud_cli.inspect.ledgers import Ledger
+from stud_cli.inspect.verdicts import read_verdicts
 from stud_cli.local.callers import People
 from stud_cli.local.demo_table import DemoTable, TablePlan
 from stud_cli.local.stopping import run_with_one_stop
 from stud_cli.local.supervisor import keep
 from stud_cli.local.system import Stack, StackError
 from stud_cli.output import FINE, FOUND, JsonFlag, command, console, could_not_run, last_line, notes, table_of
-from stud_cli.verdicts import read_verdicts
 from stud_client import StudError
 from stud_eventlog.errors import EventLogError
 from stud_eventlog.redis_streams import RedisEventLog

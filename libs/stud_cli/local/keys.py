@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from stud_cli.local.pid_file import is_garbled, read_running
-from stud_cli.offline import RUNNING
 from stud_cli.output import JsonFlag, console, could_not_run, last_line
+from stud_client.endpoints import RUNNING
 from stud_eventlog.errors import EventLogError
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_service.checks import require_account

@@ -12,8 +12,8 @@ from stud_cli.local.pid_file import orphans, read_running, write_running
 from stud_cli.local.stopping import run_with_one_stop
 from stud_cli.local.supervisor import keep
 from stud_cli.local.system import FIRST_PORT, Stack, StackError
-from stud_cli.offline import RUNNING
 from stud_cli.output import JsonFlag, console, could_not_run, last_line, notes
+from stud_client.endpoints import RUNNING
 
 ENDING_S = 20.0
 """What an earlier `stud up` started ends by itself when that was killed; a service has a grace of some seconds."""

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from stud_cli import handreport as module
-from stud_cli.handreport import Report
+from stud_cli.hands import report as module
+from stud_cli.hands.rehearsal import BANKROLL, LEAST, fund
+from stud_cli.hands.rehearse import AT_ONCE, decks_can_be_stacked
+from stud_cli.hands.report import Report
 from stud_cli.main import app
-from stud_cli.rehearsal import BANKROLL, LEAST, fund
-from stud_cli.rehearse import AT_ONCE, decks_can_be_stacked
 from stud_client import StudError
 from stud_core import validate
 from stud_core.amounts import MAX_AMOUNT, MAX_BALANCE

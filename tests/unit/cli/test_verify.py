@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from stud_cli.verdicts import Verdicts, read_verdicts
-from stud_cli.verification import Problem, Verification
-from stud_cli.verify import _verify_chain, verify_log, verify_table
+from stud_cli.inspect.findings import Problem, Verification
+from stud_cli.inspect.verdicts import Verdicts, read_verdicts
+from stud_cli.inspect.verify import _verify_chain, verify_log, verify_table
 from stud_core import deck_events as de
 from stud_core import events as ev
 from stud_core import verdict_events as ve

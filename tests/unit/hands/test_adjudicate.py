@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from stud_cli import adjudicate as module
-from stud_cli.adjudicate import judge_files, with_progress
-from stud_cli.handreport import Report
+from stud_cli.hands import adjudicate as module
+from stud_cli.hands.adjudicate import judge_files, with_progress
+from stud_cli.hands.rehearse import rehearse_one
+from stud_cli.hands.report import Report
 from stud_cli.local.callers import People
 from stud_cli.main import app
-from stud_cli.rehearse import rehearse_one
 from stud_hands.adjudication import Verdict, judge
 from stud_hands.record import parse_hand
 from stud_service.keyring import ensure_dev_keys

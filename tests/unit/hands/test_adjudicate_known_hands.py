@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from stud_cli.hands.rehearse import rehearse_one
 from stud_cli.local.callers import People
 from stud_cli.main import app
-from stud_cli.rehearse import rehearse_one
 from stud_core.cards import DECK_SIZE, card_name, parse_cards
 from stud_core.ranks import rank_best
 from stud_core.ruleset import OddUnits

@@ -10,13 +10,13 @@ import typer
 from rich.markup import escape
 from rich.progress import Progress
 
-from stud_cli.deck_proofs import check_deck
-from stud_cli.history import Step, steps
+from stud_cli.inspect.decks import check_deck
+from stud_cli.inspect.findings import Hand, Verification
+from stud_cli.inspect.log import NoLog, open_log
+from stud_cli.inspect.table_history import Step, steps
+from stud_cli.inspect.verdicts import Final, Verdicts, read_verdicts
 from stud_cli.local.stopping import run_with_one_stop
-from stud_cli.offline import NoLog, open_log
 from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_run, last_line, notes, table_of
-from stud_cli.verdicts import Final, Verdicts, read_verdicts
-from stud_cli.verification import Hand, Verification
 from stud_core import conservation
 from stud_core import events as ev
 from stud_core import verdict_events as ve

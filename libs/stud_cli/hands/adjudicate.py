@@ -10,8 +10,8 @@ from typing import Annotated, Final
 import typer
 from rich.progress import MofNCompleteColumn, Progress
 
-from stud_cli.faults import CarefulCommand
-from stud_cli.handreport import Report, judge_seeded, show, so_far
+from stud_cli.exit_codes import CarefulCommand
+from stud_cli.hands.report import Report, judge_seeded, show, so_far
 from stud_cli.output import INTERRUPTED, console, notes
 from stud_hands.record import BadLine, count_hands, read_places
 
@@ -74,7 +74,7 @@ def adjudicate(
 
 
 def main() -> None:
-    """Run as ``python -m stud_cli.adjudicate``."""
+    """Run as ``python -m stud_cli.hands.adjudicate``."""
     app = typer.Typer(add_completion=False)
     app.command(cls=CarefulCommand)(adjudicate)
     app()

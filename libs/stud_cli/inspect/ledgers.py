@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from stud_cli.references import References
+from stud_cli.inspect.lost_ends import References
 from stud_core.ledger import events as le
 from stud_core.ledger.names import guarded, player
 from stud_core.ledger.postings import postings_of

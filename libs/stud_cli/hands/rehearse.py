@@ -16,13 +16,13 @@ import typer
 from rich.progress import MofNCompleteColumn, Progress
 
 from stud.dealer.v1 import dealer_service_pb2 as dealer
-from stud_cli.handreport import Report, judge_seeded, show, so_far
+from stud_cli.hands.rehearsal import Rehearsal, fund
+from stud_cli.hands.report import Report, judge_seeded, show, so_far
 from stud_cli.local.callers import People
 from stud_cli.local.keys import keys_dir
 from stud_cli.local.stopping import OneStop
 from stud_cli.local.system import Stack, StackError
 from stud_cli.output import INTERRUPTED, JsonFlag, console, could_not_run, notes
-from stud_cli.rehearsal import Rehearsal, fund
 from stud_client import StudError, load_endpoints
 from stud_hands.adjudication import Verdict
 from stud_hands.record import STDIN, BadLine, RecordedHand, count_hands, read_places

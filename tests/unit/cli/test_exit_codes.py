@@ -13,7 +13,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from stud_cli.faults import CarefulGroup, _all_is_written
+from stud_cli.exit_codes import CarefulGroup, _all_is_written
 from stud_cli.main import app
 from tests.unit.cli.test_commands import commands
 
@@ -91,7 +91,7 @@ def test_what_a_command_means_to_say_passes(error: BaseException, code: int):
 
 
 HANDS = Path(__file__).resolve().parents[2] / "golden" / "hands" / "kingsclub.jsonl"
-ADJUDICATE = [sys.executable, "-m", "stud_cli.adjudicate"]
+ADJUDICATE = [sys.executable, "-m", "stud_cli.hands.adjudicate"]
 SAYING = [
     *([STUD, "rules", "playnow"], [STUD, "rules", "playnow", "--json"], [STUD, "demo", "--ruleset", "razz"]),
     *([STUD], [STUD, "--help"], [STUD, "nosuch"], *([STUD, *name.split(), "--help"] for name in NAMES[::4])),

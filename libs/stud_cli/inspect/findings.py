@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from stud_cli.references import References
+from stud_cli.inspect.lost_ends import References
 from stud_core import events as ev
 
 

@@ -11,9 +11,9 @@ from google.protobuf import json_format
 from rich.markup import escape
 
 from stud_cli.drawing import draw
-from stud_cli.history import Step, steps
+from stud_cli.inspect.log import NoLog, open_log
+from stud_cli.inspect.table_history import Step, steps
 from stud_cli.local.stopping import run_with_one_stop
-from stud_cli.offline import NoLog, open_log
 from stud_cli.output import DataDir, JsonFlag, console, could_not_run, last_line
 from stud_eventlog.errors import EventLogError
 from stud_wire.codec import WireError

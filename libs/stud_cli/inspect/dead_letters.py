@@ -9,8 +9,8 @@ from typing import Annotated, TypeVar
 
 import typer
 
+from stud_cli.inspect.log import NoLog, open_log
 from stud_cli.local.stopping import run_with_one_stop
-from stud_cli.offline import NoLog, open_log
 from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_run, last_line, table_of
 from stud_eventlog import keys
 from stud_eventlog.errors import EventLogError

@@ -12,13 +12,13 @@ import typer
 from rich.markup import escape
 
 from stud_cli.drawing import money
-from stud_cli.escrows import TableBook, cash_out_problems, escrow_problems, settlement_problems
-from stud_cli.history import steps
-from stud_cli.ledgers import Ledger, read_ledger
+from stud_cli.inspect.escrows import TableBook, cash_out_problems, escrow_problems, settlement_problems
+from stud_cli.inspect.ledgers import Ledger, read_ledger
+from stud_cli.inspect.log import NoLog, open_log
+from stud_cli.inspect.table_history import steps
+from stud_cli.inspect.verdicts import Verdicts, read_verdicts
 from stud_cli.local.stopping import run_with_one_stop
-from stud_cli.offline import NoLog, open_log
 from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_run, last_line, notes, table_of
-from stud_cli.verdicts import Verdicts, read_verdicts
 from stud_core import conservation
 from stud_core.ledger.names import CASHIER, RAKE, escrow, parse_escrow
 from stud_core.ruleset import TableConfig

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterable
 
 import msgspec
 
-from stud_cli.references import References
+from stud_cli.inspect.lost_ends import References
 from stud_core import verdict_events as ve
 from stud_eventlog import keys
 from stud_eventlog.log import EventLog

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stud_cli.verification import Hand, Verification
+from stud_cli.inspect.findings import Hand, Verification
 from stud_core import deck_events as de
 from stud_core import events as ev
 from stud_core.clear_deck import ClearDeck, UnknownShuffle

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from stud_cli.drawing import money
-from stud_cli.ledgers import Ledger
+from stud_cli.inspect.ledgers import Ledger
 from stud_core import events as ev
 from stud_core import verdict_events as ve
 from stud_core.ledger.events import HandSettled
