@@ -40,7 +40,7 @@ from stud_cli.inspect.verify import verify_table
 from stud_cli.local.bots import Bot, choose
 from stud_cli.local.callers import People
 from stud_cli.local.stopping import run_with_one_stop
-from stud_cli.local.system import Stack
+from stud_cli.local.system import LocalSystem
 from stud_client import StudClient, TableSession
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_service.keyring import KeyRing
@@ -133,7 +133,7 @@ class TimedBot(Bot):
 class House:
     """A running system with tables that are over and tables where bots play."""
 
-    def __init__(self, stack: Stack, plan: Plan) -> None:
+    def __init__(self, stack: LocalSystem, plan: Plan) -> None:
         self.stack = stack
         self.plan = plan
         self.people = People(stack.endpoints, stack.keys_dir)
@@ -265,7 +265,7 @@ def quantile(ordered: Sequence[float], part: float) -> float:
 Tell = Callable[[Row], None]
 
 
-async def measure(stack: Stack, plan: Plan, tell: Tell = lambda _: None) -> Report:
+async def measure(stack: LocalSystem, plan: Plan, tell: Tell = lambda _: None) -> Report:
     """Play alone, beside each attack, and alone, on a stack that runs."""
     house = House(stack, plan)
     report = Report([], [])
@@ -334,7 +334,7 @@ def main() -> int:
 
     async def run() -> Report:
         with tempfile.TemporaryDirectory(prefix="stud-hostile-") as folder:
-            async with Stack(Path(folder)) as stack:
+            async with LocalSystem(Path(folder)) as stack:
                 return await measure(stack, plan, tell)
 
     if not given.json:

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from stud_cli.local.log_server import EmbeddedServer
-from stud_cli.local.pid_file import RunningStack, write_running
+from stud_cli.local.pid_file import RunningSystem, write_running
 from stud_cli.main import app
 from stud_core import events as ev
 from stud_eventlog import keys
@@ -314,7 +314,7 @@ def test_a_stopped_and_a_running_system_are_found(
 ):
     monkeypatch.delenv("STUD_REDIS_URL")
     assert asked("replay", T, "--data", str(data))[0] == 0
-    running = RunningStack(url, {}, str(tmp_path), str(tmp_path / "keys"), os.getpid(), {})
+    running = RunningSystem(url, {}, str(tmp_path), str(tmp_path / "keys"), os.getpid(), {})
     write_running(tmp_path / "var" / "stud.json", running)
     assert asked("replay", T)[0] == 0
     (tmp_path / "other" / "redis").mkdir(parents=True)

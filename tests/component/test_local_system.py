@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from stud_cli.local.supervisor import keep
-from stud_cli.local.system import Stack, StackError, last_lines
+from stud_cli.local.system import LocalSystem, LocalSystemError, last_lines
 from tests.support.kit import until
 from tests.support.valkey import command
 
@@ -20,8 +20,8 @@ pytestmark = pytest.mark.xdist_group("system")
 
 
 async def test_a_service_that_ends_at_its_start_is_told_with_the_end_of_its_log(tmp_path: Path):
-    stack = Stack(tmp_path, environ={"STUD_CURRENCIES": "no currency"})
-    with pytest.raises(StackError, match=r"wallet ended with \d+ at start: .*currenc"):
+    stack = LocalSystem(tmp_path, environ={"STUD_CURRENCIES": "no currency"})
+    with pytest.raises(LocalSystemError, match=r"wallet ended with \d+ at start: .*currenc"):
         async with stack:
             raise AssertionError("it must not be ready")
     assert not stack.server.running
@@ -29,10 +29,10 @@ async def test_a_service_that_ends_at_its_start_is_told_with_the_end_of_its_log(
 
 
 async def test_a_directory_that_another_server_uses_is_refused(tmp_path: Path):
-    first, second = Stack(tmp_path), Stack(tmp_path)
+    first, second = LocalSystem(tmp_path), LocalSystem(tmp_path)
     await first.server.start()
     try:
-        with pytest.raises(StackError, match="the log's server: "):
+        with pytest.raises(LocalSystemError, match="the log's server: "):
             await second.start()
     finally:
         await second.stop()
@@ -40,13 +40,13 @@ async def test_a_directory_that_another_server_uses_is_refused(tmp_path: Path):
 
 
 async def test_a_torn_file_is_told_with_its_way_out(tmp_path: Path):
-    stack = Stack(tmp_path)
+    stack = LocalSystem(tmp_path)
     await stack.server.start()
     await command(stack.server.url, "SET", "key", "value")
     await stack.server.stop()
     (file,) = (tmp_path / "redis" / "appendonlydir").glob("*.incr.aof")
     file.write_bytes(file.read_bytes()[:-3])
-    with pytest.raises(StackError, match=f"`stud up --data {tmp_path} --cut-torn-tail` keeps a copy"):
+    with pytest.raises(LocalSystemError, match=f"`stud up --data {tmp_path} --cut-torn-tail` keeps a copy"):
         await stack.start()
     assert not stack.server.running
 
@@ -56,13 +56,13 @@ async def test_where_the_log_is_gone_no_empty_one_takes_its_place(tmp_path: Path
     kept = tmp_path / "redis" / "appendonlydir" / "appendonly.aof.1.base.rdb"
     kept.parent.mkdir(parents=True)
     kept.write_text("of the lost log")
-    with pytest.raises(StackError, match=r"is gone: put .*appendonlydir back from a copy"):
-        await Stack(tmp_path).start()
+    with pytest.raises(LocalSystemError, match=r"is gone: put .*appendonlydir back from a copy"):
+        await LocalSystem(tmp_path).start()
     assert [path.name for path in kept.parent.iterdir()] == [kept.name]
     assert kept.read_text() == "of the lost log"
 
 
-class SlowWallet(Stack):
+class SlowWallet(LocalSystem):
     """A stack whose wallet takes long to start, told by its environment how."""
 
     def _module(self, name: str) -> str:
@@ -87,7 +87,9 @@ async def test_a_start_that_gets_on_no_more_is_given_up(tmp_path: Path):
     environ = {"STUD_TEST_SILENT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     stack = SlowWallet(tmp_path, environ=environ)
     stack.silent_s = SILENT_S
-    with pytest.raises(StackError, match=r"(?s)wallet is not healthy and has not got on for 8 s .*NOT_SERVING, 1 c.*"):
+    with pytest.raises(
+        LocalSystemError, match=r"(?s)wallet is not healthy and has not got on for 8 s .*NOT_SERVING, 1 c.*"
+    ):
         await stack.__aenter__()
     assert not stack.server.running
     assert stack.processes == {}
@@ -100,14 +102,14 @@ async def test_a_start_does_not_blame_a_service_for_the_end_of_the_logs_server(t
     await until(lambda: bool(stack.processes))
     assert stack.server.pid is not None
     os.kill(stack.server.pid, signal.SIGKILL)
-    with pytest.raises(StackError, match="the log's server died: the server ended with -9"):
+    with pytest.raises(LocalSystemError, match="the log's server died: the server ended with -9"):
         await starting
     await stack.stop()
 
 
 async def test_a_stop_is_no_death(tmp_path: Path):
     told: list[str] = []
-    stack = Stack(tmp_path, report=told.append)
+    stack = LocalSystem(tmp_path, report=told.append)
     await stack.server.start()
     keeper = asyncio.create_task(keep(stack))
     await asyncio.sleep(0)

@@ -23,7 +23,7 @@ from stud_cli.inspect.verdicts import read_verdicts
 from stud_cli.inspect.verify import verify_table
 from stud_cli.local.callers import People
 from stud_cli.local.log_server import EmbeddedServer
-from stud_cli.local.system import SERVICES, Stack
+from stud_cli.local.system import SERVICES, LocalSystem
 from stud_client import StudClient
 from stud_eventlog import keys
 from stud_eventlog.errors import LogUnavailable
@@ -47,7 +47,7 @@ def shared(name: str) -> list[pytest.MarkDecorator]:
     return [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group(name), pytest.mark.timeout(180)]
 
 
-class LiveStack(Stack):
+class LiveStack(LocalSystem):
     """A stack whose services start together; any of them may be another module or have an environment of its own."""
 
     def __init__(

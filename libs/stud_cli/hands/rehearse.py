@@ -21,7 +21,7 @@ from stud_cli.hands.report import Report, judge_seeded, show, so_far
 from stud_cli.local.callers import People
 from stud_cli.local.keys import keys_dir
 from stud_cli.local.stopping import OneStop
-from stud_cli.local.system import Stack, StackError
+from stud_cli.local.system import LocalSystem, LocalSystemError
 from stud_cli.output import INTERRUPTED, JsonFlag, console, could_not_run, notes
 from stud_client import StudError, load_endpoints
 from stud_hands.adjudication import Verdict
@@ -51,7 +51,7 @@ def rehearse(
             sources = _sources(files, Path(directory))
             run = _Run(sources, seed, report)
             stop.run(run.play(None if endpoints else Path(directory), quiet=json_output))
-    except (StackError, StudError) as error:
+    except (LocalSystemError, StudError) as error:
         could_not_run(str(error))
     except KeyboardInterrupt:
         notes.print(so_far(report))
@@ -97,7 +97,7 @@ class _Run:
                 people = _running_people()
             else:
                 system = await stack.enter_async_context(
-                    Stack(directory, allow_stacked_decks=True, console=None if quiet else notes)
+                    LocalSystem(directory, allow_stacked_decks=True, console=None if quiet else notes)
                 )
                 people = People(system.endpoints, system.keys_dir)
             stack.push_async_callback(people.close)

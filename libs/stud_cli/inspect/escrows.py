@@ -105,7 +105,7 @@ def escrow_problems(book: TableBook, table: Table, ledger: Ledger) -> Iterator[s
 
 
 def _chips_of(sitting: Sitting, table: Table) -> int:
-    """Stack, pending top-ups, and what went into the running hand; what its pots paid out is not settled yet."""
+    """LocalSystem, pending top-ups, and what went into the running hand; what its pots paid out is not settled yet."""
     hand = table.hand
     if hand is None:
         return sitting.stack + sitting.pending

@@ -24,7 +24,7 @@ from stud_cli.local.callers import People
 from stud_cli.local.demo_table import DemoTable, TablePlan
 from stud_cli.local.stopping import run_with_one_stop
 from stud_cli.local.supervisor import keep
-from stud_cli.local.system import Stack, StackError
+from stud_cli.local.system import LocalSystem, LocalSystemError
 from stud_cli.output import FINE, FOUND, JsonFlag, command, console, could_not_run, last_line, notes, table_of
 from stud_client import StudError
 from stud_eventlog.errors import EventLogError
@@ -56,7 +56,7 @@ def demo(
     plans = [TablePlan(name, hands, players, seed) for name in ([ruleset] if ruleset else RULESETS)]
     try:
         code = run_with_one_stop(_demo(directory, plans, json_output))
-    except (StackError, StudError, EventLogError) as error:
+    except (LocalSystemError, StudError, EventLogError) as error:
         could_not_run(str(error))
     except KeyboardInterrupt:
         notes.print(f"interrupted; what was played is kept in {directory}", soft_wrap=True)
@@ -87,12 +87,12 @@ def _new_directory(named: Path | None) -> Path:
 async def _demo(directory: Path, plans: list[TablePlan], quiet: bool) -> int:
     began = time.monotonic()
     say = (lambda _: None) if quiet else console.print
-    async with Stack(directory, report=say, console=None if quiet else console) as stack:
-        people = People(stack.endpoints, stack.keys_dir)
+    async with LocalSystem(directory, report=say, console=None if quiet else console) as system:
+        people = People(system.endpoints, system.keys_dir)
         try:
             tables = [DemoTable(people, plan) for plan in plans]
-            await _play(tables, stack, quiet)
-            log = await RedisEventLog.connect(stack.redis_url)
+            await _play(tables, system, quiet)
+            log = await RedisEventLog.connect(system.redis_url)
             try:
                 found, ledgers = await audit_log(log)
                 verdicts = await read_verdicts(log)
@@ -123,9 +123,9 @@ async def _demo(directory: Path, plans: list[TablePlan], quiet: bool) -> int:
     return FINE if found.ok and verified == hands == expected else FOUND
 
 
-async def _play(tables: list[DemoTable], stack: Stack, quiet: bool) -> None:
+async def _play(tables: list[DemoTable], system: LocalSystem, quiet: bool) -> None:
     """Play all tables at once, drawing them where somebody looks on."""
-    keeper = asyncio.create_task(keep(stack))
+    keeper = asyncio.create_task(keep(system))
     players = asyncio.gather(*(table.play() for table in tables))
     keeper.add_done_callback(lambda _: players.cancel())
     try:

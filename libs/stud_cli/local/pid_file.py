@@ -25,7 +25,7 @@ Pid = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 """Anything else would be asked about in vain, or be a whole group of processes."""
 
 
-class RunningStack(msgspec.Struct):
+class RunningSystem(msgspec.Struct):
     """What ``var/stud.json`` says. ``marks`` tell each process from a later one of its number (`mark_of`); those of an
     earlier build, which wrote none, are told by their command lines.
     """
@@ -39,7 +39,7 @@ class RunningStack(msgspec.Struct):
     marks: dict[str, str] = {}
 
 
-def write_running(path: Path, running: RunningStack) -> None:
+def write_running(path: Path, running: RunningSystem) -> None:
     """Write ``var/stud.json``, at once or not at all: others read it at any moment. ``stud up`` writes for itself."""
     if not running.marks:
         ours = {UP: running.pid} if running.pid == os.getpid() else {}
@@ -54,7 +54,7 @@ def write_running(path: Path, running: RunningStack) -> None:
         written.unlink(missing_ok=True)
 
 
-def read_running(path: Path) -> RunningStack | None:
+def read_running(path: Path) -> RunningSystem | None:
     """Return what a running ``stud up`` wrote; None when there is none or its process is gone."""
     running = _read(path)
     return running if running is not None and _runs(running, UP, running.pid) else None
@@ -85,14 +85,14 @@ def mark_of(pid: int) -> str:
     return "" if state in "ZX" else f"{boot} {fields[18]}"
 
 
-def _read(path: Path) -> RunningStack | None:
+def _read(path: Path) -> RunningSystem | None:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=RunningStack)
+        return msgspec.json.decode(path.read_bytes(), type=RunningSystem)
     except (OSError, msgspec.DecodeError):
         return None
 
 
-def _runs(running: RunningStack, name: str, pid: int) -> bool:
+def _runs(running: RunningSystem, name: str, pid: int) -> bool:
     """Whether a process runs and is the one that was meant."""
     if sys.platform != "linux":
         return _is_there(pid)
@@ -101,7 +101,7 @@ def _runs(running: RunningStack, name: str, pid: int) -> bool:
     return bool(mark_of(pid)) and _looks_like(running, name, pid)
 
 
-def _looks_like(running: RunningStack, name: str, pid: int) -> bool:
+def _looks_like(running: RunningSystem, name: str, pid: int) -> bool:
     """A service is named in its command line by its module, the server by where it listens."""
     try:
         line = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")

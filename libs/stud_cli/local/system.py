@@ -20,7 +20,7 @@ from rich.console import Console
 from stud_cli.local.disk import full_disk
 from stud_cli.local.log_server import AOF_DIR, EmbeddedServer, EmbeddedServerError, TornFileError, holds_log
 from stud_cli.local.parent_death import bound_to_us
-from stud_cli.local.pid_file import SERVER, RunningStack
+from stud_cli.local.pid_file import SERVER, RunningSystem
 from stud_cli.local.ports import Port
 from stud_cli.local.progress import Patience, Waiting
 from stud_cli.local.stopping import to_its_end
@@ -49,14 +49,14 @@ STOP_WITHIN_S = 10.0
 INITIALISED = "initialised"
 
 
-class StackError(RuntimeError):
+class LocalSystemError(RuntimeError):
     """The system could not be started, or kept; the text says which part and what would help."""
 
 
 Report = Callable[[str], None]
 
 
-class Stack:
+class LocalSystem:
     """Start and stop everything below ``data_dir``."""
 
     def __init__(
@@ -114,31 +114,31 @@ class Stack:
     # Starting
 
     async def start(self) -> None:
-        """Start the server, then each service in order. Raises StackError."""
+        """Start the server, then each service in order. Raises LocalSystemError."""
         try:
             await self._start()
         except OSError as error:
             problem = full_disk(self.data_dir) or (
                 f"{self.data_dir} cannot be used as a data directory ({error.strerror}): name another one"
             )
-            raise StackError(problem) from error
+            raise LocalSystemError(problem) from error
         self._is_up = True
 
     async def _start(self) -> None:
         (self.data_dir / "logs").mkdir(parents=True, exist_ok=True)
         if problem := full_disk(self.data_dir):
-            raise StackError(problem)
+            raise LocalSystemError(problem)
         try:
             ensure_dev_keys(self.keys_dir)
         except KeyringError as error:
-            raise StackError(str(error)) from error
+            raise LocalSystemError(str(error)) from error
         self._take_ports()
         try:
             await self.start_server(say_uncut=self._may_cut)
             self.report(f"log      {self.redis_url}")
             await self._initialise()
         except EventLogError as error:
-            raise StackError(f"the log's server: {error}") from error
+            raise LocalSystemError(f"the log's server: {error}") from error
         for name in SERVICES:
             await self.start_service(name)
             self.report(f"{name:<8} {self.endpoints[name]}")
@@ -153,18 +153,20 @@ class Stack:
                 own[name] = Port(number)
             except OSError:
                 who = "the log's server" if name == SERVER else name
-                raise StackError(f"port {number} for {who} is in use: choose another row of five with --port") from None
+                raise LocalSystemError(
+                    f"port {number} for {who} is in use: choose another row of five with --port"
+                ) from None
         self._own = own
 
     async def start_server(self, *, say_uncut: bool = False) -> None:
-        """Start the log's server on what it kept, however long it reads. Raises StackError."""
+        """Start the log's server on what it kept, however long it reads. Raises LocalSystemError."""
         folder = self.server.data_dir
         if (self.data_dir / INITIALISED).exists() and not self.server.is_external and not holds_log(folder):
-            raise StackError(f"the log of {self.data_dir} is gone: put {folder / AOF_DIR} back from a copy")
+            raise LocalSystemError(f"the log of {self.data_dir} is gone: put {folder / AOF_DIR} back from a copy")
         try:
             await self._load_or_cut(folder, say_uncut=say_uncut)
         except EmbeddedServerError as error:
-            raise StackError(f"the log's server: {with_way_out(error, self.data_dir)}") from error
+            raise LocalSystemError(f"the log's server: {with_way_out(error, self.data_dir)}") from error
 
     async def _load_or_cut(self, folder: Path, *, say_uncut: bool) -> None:
         try:
@@ -198,7 +200,7 @@ class Stack:
         marker.write_text("The log of this directory was initialised. If it is gone, restore it.\n")
 
     async def start_service(self, name: str) -> None:
-        """Start one service and wait until it is healthy. Raises StackError with the end of its log."""
+        """Start one service and wait until it is healthy. Raises LocalSystemError with the end of its log."""
         with self.log_path(name).open("ab") as sink:
             process = await asyncio.create_subprocess_exec(
                 *bound_to_us([sys.executable, "-m", self._module(name)]),
@@ -234,13 +236,13 @@ class Stack:
         return Waiting(None if self._is_up else self._console)
 
     async def _wait_healthy(self, name: str, process: asyncio.subprocess.Process, waiting: Waiting) -> None:
-        """Wait for a service as long as it gets on with its log. Raises StackError."""
+        """Wait for a service as long as it gets on with its log. Raises LocalSystemError."""
         patience, grpc_name = Patience(self.silent_s), services.service_called(name).grpc_name
         while True:
             if process.returncode is not None:
-                raise StackError(f"{name} ended with {process.returncode} at start: {self.last_words(name)}")
+                raise LocalSystemError(f"{name} ended with {process.returncode} at start: {self.last_words(name)}")
             if not (self._is_up or self.server.running):
-                raise StackError(f"the log's server died: {self.server.why_it_ended()}")
+                raise LocalSystemError(f"the log's server died: {self.server.why_it_ended()}")
             problem, commits = await asyncio.to_thread(asked, self.endpoints[name], grpc_name, timeout_s=1.0)
             if problem is None:
                 return
@@ -248,7 +250,7 @@ class Stack:
             doing = f"reads its log: {commits:,} commits" if commits else "starts"
             waiting.show(f"{name:<8} {doing}")
             if patience.is_over:
-                raise StackError(
+                raise LocalSystemError(
                     f"{name} is not healthy and has not got on for {self.silent_s:.0f} s ({problem}, {commits} commits "
                     f"read): {self.last_words(name)}"
                 )
@@ -288,12 +290,12 @@ class Stack:
             process.kill()
             await process.wait()
 
-    def running(self) -> RunningStack:
+    def running(self) -> RunningSystem:
         """Return what ``var/stud.json`` should say."""
         pids = {name: process.pid for name, process in self.processes.items() if process.returncode is None}
         if self.server.running and self.server.pid is not None:
             pids[SERVER] = self.server.pid
-        return RunningStack(self.redis_url, self.endpoints, str(self.data_dir), str(self.keys_dir), os.getpid(), pids)
+        return RunningSystem(self.redis_url, self.endpoints, str(self.data_dir), str(self.keys_dir), os.getpid(), pids)
 
 
 def last_lines(path: Path, count: int = 5) -> list[str]:

@@ -11,7 +11,7 @@ import typer
 from stud_cli.local.pid_file import orphans, read_running, write_running
 from stud_cli.local.stopping import run_with_one_stop
 from stud_cli.local.supervisor import keep
-from stud_cli.local.system import FIRST_PORT, Stack, StackError
+from stud_cli.local.system import FIRST_PORT, LocalSystem, LocalSystemError
 from stud_cli.output import JsonFlag, console, could_not_run, last_line, notes
 from stud_client.endpoints import RUNNING
 
@@ -49,7 +49,7 @@ def up(
             could_not_run(f"already up (process {running.pid}): stop it first, or use its endpoints in {path}")
         _wait_for_the_last_of(path)
     out = notes if json_output else console
-    stack = Stack(
+    system = LocalSystem(
         data,
         first_port=port,
         allow_stacked_decks=allow_stacked_decks,
@@ -58,8 +58,8 @@ def up(
         console=out,
     )
     try:
-        run_with_one_stop(_up(stack, json_output))
-    except StackError as error:
+        run_with_one_stop(_up(system, json_output))
+    except LocalSystemError as error:
         could_not_run(str(error))
     except KeyboardInterrupt:
         return  # that is how it ends
@@ -78,30 +78,30 @@ def _wait_for_the_last_of(path: Path) -> None:
         time.sleep(0.1)
 
 
-async def _up(stack: Stack, json_output: bool) -> None:
-    paths = {RUNNING, stack.data_dir / RUNNING.name}
+async def _up(system: LocalSystem, json_output: bool) -> None:
+    paths = {RUNNING, system.data_dir / RUNNING.name}
     written: set[Path] = set()
 
     def say_where() -> None:
         for path in paths:
             try:
-                write_running(path, stack.running())
+                write_running(path, system.running())
                 written.add(path)
             except OSError as error:
-                stack.report(f"{path} cannot be written ({error.strerror}): other commands may not find this system")
+                system.report(f"{path} cannot be written ({error.strerror}): other commands may not find this system")
 
     try:
-        await stack.start()
+        await system.start()
         say_where()
-        stack.report(f"ready    {RUNNING} names the endpoints; Ctrl-C stops")
+        system.report(f"ready    {RUNNING} names the endpoints; Ctrl-C stops")
         if json_output:
-            last_line({"ready": True, "endpoints": stack.endpoints, "redis_url": stack.redis_url})
-        await keep(stack, changed=say_where)
+            last_line({"ready": True, "endpoints": system.endpoints, "redis_url": system.redis_url})
+        await keep(system, changed=say_where)
     finally:
         try:
-            if stack.server.running:
-                stack.report("stopping")
+            if system.server.running:
+                system.report("stopping")
         finally:  # even where nobody reads any more what is reported
-            await stack.stop()
+            await system.stop()
             for path in written:
                 path.unlink(missing_ok=True)
