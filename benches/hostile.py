@@ -38,7 +38,7 @@ from stud_cli.inspect.findings import Verification
 from stud_cli.inspect.verdicts import read_verdicts
 from stud_cli.inspect.verify import verify_table
 from stud_cli.local.bots import Bot, choose
-from stud_cli.local.callers import People
+from stud_cli.local.callers import Callers
 from stud_cli.local.stopping import run_with_one_stop
 from stud_cli.local.system import LocalSystem
 from stud_client import StudClient, TableSession
@@ -136,7 +136,7 @@ class House:
     def __init__(self, stack: LocalSystem, plan: Plan) -> None:
         self.stack = stack
         self.plan = plan
-        self.people = People(stack.endpoints, stack.keys_dir)
+        self.people = Callers(stack.endpoints, stack.keys_dir)
         self.live = [f"live-{number}" for number in range(math.ceil(plan.bots / SEATS))]
         self.closed = [f"over-{number}" for number in range(plan.closed)]
         self.took: list[tuple[float, float]] = []

@@ -21,7 +21,7 @@ from stud_cli.inspect.audit import audit_log
 from stud_cli.inspect.findings import Verification
 from stud_cli.inspect.verdicts import read_verdicts
 from stud_cli.inspect.verify import verify_table
-from stud_cli.local.callers import People
+from stud_cli.local.callers import Callers
 from stud_cli.local.log_server import EmbeddedServer
 from stud_cli.local.system import SERVICES, LocalSystem
 from stud_client import StudClient
@@ -90,8 +90,8 @@ class LiveStack(LocalSystem):
         await self.start_service(name)
 
 
-class PatientPeople(People):
-    """People who wait for a service that is not there yet, and who read every answer with the strict decoder."""
+class PatientCallers(Callers):
+    """Callers who wait for a service that is not there yet, and who read every answer with the strict decoder."""
 
     def client(self, name: str, role: str) -> StudClient:
         found = self._clients.get((name, role))
@@ -107,7 +107,7 @@ class Live:
 
     def __init__(self, stack: LiveStack) -> None:
         self.stack = stack
-        self.people = PatientPeople(stack.endpoints, stack.keys_dir)
+        self.people = PatientCallers(stack.endpoints, stack.keys_dir)
         self.log: RedisEventLog = None  # type: ignore[assignment]  # connected in `open`
         self._numbers = itertools.count(1)
 

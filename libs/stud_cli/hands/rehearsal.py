@@ -10,7 +10,7 @@ from stud.common.v1 import card_pb2, seat_pb2
 from stud.dealer.v1 import dealer_service_pb2 as dealer
 from stud.table.v1 import table_service_pb2 as pb
 from stud.wallet.v1 import wallet_service_pb2 as wallet
-from stud_cli.local.callers import People
+from stud_cli.local.callers import Callers
 from stud_client import StudError
 from stud_core import events as ev
 from stud_core.amounts import MAX_AMOUNT, TEST_CURRENCY
@@ -28,19 +28,19 @@ LEAST = 4 * MAX_AMOUNT
 BANKROLL = 2 * LEAST
 
 
-async def fund(people: People, stacks: dict[int, int]) -> None:
+async def fund(callers: Callers, stacks: dict[int, int]) -> None:
     """Open the accounts of these seats and deposit what is missing to the bankroll."""
-    await asyncio.gather(*(_fund(people, PLAYERS[seat - 1]) for seat in stacks))
+    await asyncio.gather(*(_fund(callers, PLAYERS[seat - 1]) for seat in stacks))
 
 
-async def _fund(people: People, account: str) -> None:
-    own = people.player(account).wallet
+async def _fund(callers: Callers, account: str) -> None:
+    own = callers.player(account).wallet
     await own.OpenAccount(wallet.OpenAccountRequest(currency=TEST_CURRENCY))
     found = await own.GetAccount(wallet.GetAccountRequest(currency=TEST_CURRENCY, account=account))
     missing = BANKROLL - found.balance if found.balance < LEAST else 0
     while missing:
         amount = min(missing, MAX_AMOUNT)
-        await people.cashier.wallet.Deposit(
+        await callers.cashier.wallet.Deposit(
             wallet.DepositRequest(currency=TEST_CURRENCY, account=account, amount=amount, reference="rehearsal")
         )
         missing -= amount
@@ -49,8 +49,8 @@ async def _fund(people: People, account: str) -> None:
 class Rehearsal:
     """One script at one table of its own."""
 
-    def __init__(self, people: People, script: Script, table_id: str) -> None:
-        self._people = people
+    def __init__(self, callers: Callers, script: Script, table_id: str) -> None:
+        self._callers = callers
         self._script = script
         self._table = table_id
         self._follower = Follower(script)
@@ -83,7 +83,7 @@ class Rehearsal:
 
     async def _open(self) -> None:
         config = self._script.config
-        operator = self._people.operator
+        operator = self._callers.operator
         await operator.tables.CreateTable(
             pb.CreateTableRequest(
                 table=self._table,
@@ -109,14 +109,14 @@ class Rehearsal:
         await self._player(seat).tables.TakeSeat(request)
 
     def _player(self, seat: int) -> Any:
-        return self._people.player(PLAYERS[seat - 1])
+        return self._callers.player(PLAYERS[seat - 1])
 
     async def _follow(self) -> None:
         """Answer every turn and prompt as recorded until the table is closed.
 
         The paused table goes on once its view is here: an earlier event would be in that view and not be told.
         """
-        operator = self._people.operator
+        operator = self._callers.operator
         resumed = False
         async with operator.watch(self._table) as watching:
             async for update in watching:
@@ -165,11 +165,11 @@ class Rehearsal:
 
     async def _void(self) -> None:
         request = pb.VoidHandRequest(table=self._table, hand_no=HAND, reason="the recording cannot be followed")
-        await self._people.operator.tables.VoidHand(request)
+        await self._callers.operator.tables.VoidHand(request)
 
     async def _settle_dispute(self) -> None:
-        await self._people.void_hand(self._table, HAND, "rehearsal")
+        await self._callers.void_hand(self._table, HAND, "rehearsal")
 
     async def _close(self) -> None:
-        await self._people.operator.tables.CloseTable(pb.CloseTableRequest(table=self._table))
+        await self._callers.operator.tables.CloseTable(pb.CloseTableRequest(table=self._table))
         self._open_table = False

@@ -18,7 +18,7 @@ from rich.progress import MofNCompleteColumn, Progress
 from stud.dealer.v1 import dealer_service_pb2 as dealer
 from stud_cli.hands.rehearsal import Rehearsal, fund
 from stud_cli.hands.report import Report, judge_seeded, show, so_far
-from stud_cli.local.callers import People
+from stud_cli.local.callers import Callers
 from stud_cli.local.keys import keys_dir
 from stud_cli.local.stopping import OneStop
 from stud_cli.local.system import LocalSystem, LocalSystemError
@@ -62,9 +62,9 @@ def rehearse(
     raise typer.Exit(report.exit_code)
 
 
-def _running_people() -> People:
+def _running_callers() -> Callers:
     try:
-        return People(load_endpoints(), keys_dir())
+        return Callers(load_endpoints(), keys_dir())
     except ValueError as error:
         could_not_run(f"no running system can be asked ({error}): start one with `stud up --allow-stacked-decks`")
 
@@ -94,57 +94,57 @@ class _Run:
         """Use the running system, or one of its own in ``directory``."""
         async with AsyncExitStack() as stack:
             if directory is None:
-                people = _running_people()
+                callers = _running_callers()
             else:
                 system = await stack.enter_async_context(
                     LocalSystem(directory, allow_stacked_decks=True, console=None if quiet else notes)
                 )
-                people = People(system.endpoints, system.keys_dir)
-            stack.push_async_callback(people.close)
-            await decks_can_be_stacked(people)
+                callers = Callers(system.endpoints, system.keys_dir)
+            stack.push_async_callback(callers.close)
+            await decks_can_be_stacked(callers)
             with Progress(
                 *Progress.get_default_columns(), MofNCompleteColumn(), console=notes, disable=quiet, transient=True
             ) as progress:
                 bar = progress.add_task("rehearsing", total=count_hands(path for path, _ in self._sources))
                 async with asyncio.TaskGroup() as hands:
                     for _ in range(AT_ONCE):
-                        hands.create_task(self._work(people, lambda: progress.advance(bar)))
+                        hands.create_task(self._work(callers, lambda: progress.advance(bar)))
 
     def _read(self) -> Iterator[tuple[str, RecordedHand | BadLine]]:
         for path, name in self._sources:
             yield from read_places(path, name)
 
-    async def _work(self, people: People, done: Callable[[], None]) -> None:
+    async def _work(self, callers: Callers, done: Callable[[], None]) -> None:
         for place, (where, line) in self._lines:
             if isinstance(line, BadLine):
                 self._report.add_line(place, line)
             else:
                 table = f"rehearse-{self._name}-{place}"
-                self._report.add(place, await rehearse_one(people, line, table, self._seed), where)
+                self._report.add(place, await rehearse_one(callers, line, table, self._seed), where)
             done()
 
 
-async def decks_can_be_stacked(people: People) -> None:
+async def decks_can_be_stacked(callers: Callers) -> None:
     """Raise StudError where the system does not let operators stack decks: no hand could be played.
 
     A deck of no cards is sent, which is refused either way; what for is the answer.
     """
     try:
-        await people.operator.dealer.StackDeck(dealer.StackDeckRequest(table="rehearse", hand_no=1))
+        await callers.operator.dealer.StackDeck(dealer.StackDeckRequest(table="rehearse", hand_no=1))
     except StudError as error:
         if error.reason != "INVALID_DECK":
             raise
 
 
-async def rehearse_one(people: People, hand: RecordedHand, table_id: str, seed: int) -> Verdict:
+async def rehearse_one(callers: Callers, hand: RecordedHand, table_id: str, seed: int) -> Verdict:
     """Play one hand; ``why: hidden`` where no hidden cards make it come out as recorded, and the note says more."""
     found = judge_seeded(hand, seed)
     if found.script is None or found.note:
         return Verdict(hand.id, found.why or "hidden", found.note)
     try:
-        await fund(people, found.script.course.stacks)
+        await fund(callers, found.script.course.stacks)
     except StudError as error:
         return Verdict(hand.id, f"no chips: {error.reason}: {error.text}")
     # What the record states and no play shows (a wrong pot_total) is told as adjudicate tells it.
-    problems = await Rehearsal(people, found.script, table_id).play()
+    problems = await Rehearsal(callers, found.script, table_id).play()
     return Verdict(hand.id, "; ".join(problems) or found.why)

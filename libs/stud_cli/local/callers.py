@@ -30,7 +30,7 @@ class Badge:
         return self._token
 
 
-class People:
+class Callers:
     """One client per person, made on first use with the development key."""
 
     def __init__(self, endpoints: Mapping[str, str], keys_dir: Path) -> None:

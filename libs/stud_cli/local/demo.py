@@ -20,7 +20,7 @@ from stud_cli.drawing import draw, money
 from stud_cli.inspect.audit import Audit, audit_log, show
 from stud_cli.inspect.ledgers import Ledger
 from stud_cli.inspect.verdicts import read_verdicts
-from stud_cli.local.callers import People
+from stud_cli.local.callers import Callers
 from stud_cli.local.demo_table import DemoTable, TablePlan
 from stud_cli.local.stopping import run_with_one_stop
 from stud_cli.local.supervisor import keep
@@ -88,9 +88,9 @@ async def _demo(directory: Path, plans: list[TablePlan], quiet: bool) -> int:
     began = time.monotonic()
     say = (lambda _: None) if quiet else console.print
     async with LocalSystem(directory, report=say, console=None if quiet else console) as system:
-        people = People(system.endpoints, system.keys_dir)
+        callers = Callers(system.endpoints, system.keys_dir)
         try:
-            tables = [DemoTable(people, plan) for plan in plans]
+            tables = [DemoTable(callers, plan) for plan in plans]
             await _play(tables, system, quiet)
             log = await RedisEventLog.connect(system.redis_url)
             try:
@@ -101,7 +101,7 @@ async def _demo(directory: Path, plans: list[TablePlan], quiet: bool) -> int:
             for table in tables:
                 await table.check_balances(found, verdicts)
         finally:
-            await people.close()
+            await callers.close()
     verified = sum(len(verdicts.final.get(table.table_id, {})) for table in tables)
     if not quiet:
         _show_end(tables, found, ledgers)

@@ -12,7 +12,7 @@ from stud.wallet.v1 import wallet_service_pb2 as wallet
 from stud_cli.inspect.audit import Audit
 from stud_cli.inspect.verdicts import Verdicts
 from stud_cli.local.bots import Bot, buy_in
-from stud_cli.local.callers import People
+from stud_cli.local.callers import Callers
 
 CURRENCY = "EUR"
 SMALL_BET = 500
@@ -46,8 +46,8 @@ class Line(msgspec.Struct, frozen=True):
 class DemoTable:
     """Plays one plan; ``view`` is the last public update, for drawing."""
 
-    def __init__(self, people: People, plan: TablePlan) -> None:
-        self.people = people
+    def __init__(self, callers: Callers, plan: TablePlan) -> None:
+        self.callers = callers
         self.plan = plan
         self.table_id = f"demo-{plan.ruleset.replace('_', '-')}"
         self.view: pb.TableUpdate | None = None
@@ -62,7 +62,7 @@ class DemoTable:
 
     async def play(self) -> None:
         """Play the whole plan."""
-        operator = self.people.operator.tables
+        operator = self.callers.operator.tables
         created = await operator.CreateTable(
             pb.CreateTableRequest(
                 table=self.table_id,
@@ -77,7 +77,7 @@ class DemoTable:
         amount = buy_in(pb.TableView(config=created.config))
         await asyncio.gather(*(self._seat(account, amount) for account in self.accounts))
         bots = [
-            Bot(self.people.player(account), self.table_id, random.Random(f"{self.plan.seed} {account}"))  # noqa: S311 - play, not dealing
+            Bot(self.callers.player(account), self.table_id, random.Random(f"{self.plan.seed} {account}"))  # noqa: S311 - play, not dealing
             for account in self.accounts
         ]
         tasks = [asyncio.create_task(bot.run()) for bot in bots]
@@ -90,12 +90,12 @@ class DemoTable:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _seat(self, account: str, amount: int) -> None:
-        cashier = self.people.cashier.wallet
-        await self.people.player(account).wallet.OpenAccount(wallet.OpenAccountRequest(currency=CURRENCY))
+        cashier = self.callers.cashier.wallet
+        await self.callers.player(account).wallet.OpenAccount(wallet.OpenAccountRequest(currency=CURRENCY))
         await cashier.Deposit(
             wallet.DepositRequest(currency=CURRENCY, account=account, amount=DEPOSIT, reference="demo")
         )
-        await self.people.player(account).tables.TakeSeat(
+        await self.callers.player(account).tables.TakeSeat(
             pb.TakeSeatRequest(table=self.table_id, amount=amount, auto_post=True)
         )
 
@@ -104,7 +104,7 @@ class DemoTable:
 
         Play begins once the paused table's view is here, so that every hand is seen to end.
         """
-        operator = self.people.operator
+        operator = self.callers.operator
         resumed = draining = closing = False
         async with operator.watch(self.table_id) as session:
             async for update in session:
@@ -134,7 +134,7 @@ class DemoTable:
             for posting in verdict.postings:
                 deltas[posting.account] += posting.delta
         for account in self.accounts:
-            answer = await self.people.player(account).wallet.GetAccount(wallet.GetAccountRequest(currency=CURRENCY))
+            answer = await self.callers.player(account).wallet.GetAccount(wallet.GetAccountRequest(currency=CURRENCY))
             line = self.balances[account] = Line(DEPOSIT, deltas[account], answer.balance)
             if not line.agrees:
                 found.problems.append(f"{account}: balance {line.balance}, want {line.deposited + line.delta}")

@@ -13,7 +13,7 @@ from stud_cli.hands import adjudicate as module
 from stud_cli.hands.adjudicate import judge_files, with_progress
 from stud_cli.hands.rehearse import rehearse_one
 from stud_cli.hands.report import Report
-from stud_cli.local.callers import People
+from stud_cli.local.callers import Callers
 from stud_cli.main import app
 from stud_hands.adjudication import Verdict, judge
 from stud_hands.record import parse_hand
@@ -379,7 +379,7 @@ def test_it_is_said_how_many_hands_were_checked_only_in_part_and_which(tmp_path:
 async def test_such_a_hand_is_not_rehearsed(tmp_path: Path):
     """Nobody is asked to play it: there are no people here."""
     ensure_dev_keys(tmp_path)
-    nobody = People({}, tmp_path)
+    nobody = Callers({}, tmp_path)
     told = await rehearse_one(nobody, parse_hand(json.dumps(impossible_board())), "t-1", 1)
     assert told == verdict(impossible_board())
     told = await rehearse_one(nobody, parse_hand(json.dumps(better_hand_mucked())), "t-1", 1)

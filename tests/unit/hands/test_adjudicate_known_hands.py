@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from stud_cli.hands.rehearse import rehearse_one
-from stud_cli.local.callers import People
+from stud_cli.local.callers import Callers
 from stud_cli.main import app
 from stud_core.cards import DECK_SIZE, card_name, parse_cards
 from stud_core.ranks import rank_best
@@ -247,7 +247,7 @@ def test_a_fault_of_the_judge_is_the_mismatch_of_one_hand(tmp_path: Path):
 @pytest.mark.usefixtures("broken")
 async def test_rehearsals_take_the_fault_as_a_mismatch_too(tmp_path: Path):
     ensure_dev_keys(tmp_path)
-    nobody = People({}, tmp_path)
+    nobody = Callers({}, tmp_path)
     told = await rehearse_one(nobody, parse_hand(json.dumps({**GOOD, "id": "bad"})), "t-1", 1)
     assert told.why == "internal fault: IndexError: pop from empty list"
 
@@ -255,6 +255,6 @@ async def test_rehearsals_take_the_fault_as_a_mismatch_too(tmp_path: Path):
 async def test_rehearsals_say_of_a_hand_that_cannot_be_what_adjudicate_says(tmp_path: Path):
     ensure_dev_keys(tmp_path)
     hand = parse_hand(json.dumps(heads_up((LOW_UP, HIDDEN_DOWN), ("Kd Qd Jd 2s", "Ad Td 3c"), awards={"P1": 120})))
-    told = await rehearse_one(People({}, tmp_path), hand, "t-1", 1)
+    told = await rehearse_one(Callers({}, tmp_path), hand, "t-1", 1)
     assert told.why == judge(hand, Random(1)).why
     assert "no hidden cards could make P1 win" in told.why
