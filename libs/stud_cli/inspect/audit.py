@@ -128,9 +128,9 @@ async def _read(log: EventLog) -> tuple[Audit, list[Ledger]]:
     found.disputed = verdicts.open_disputes
     for ledger in ledgers:
         _check_ledger(found, ledger)
-    references = verdicts.references
+    causes = verdicts.causes
     for ledger in ledgers:
-        references.merge(ledger.references)
+        causes.merge(ledger.causes)
     by_currency = {ledger.currency: ledger for ledger in ledgers}
     tables = await log.scan_streams("table")
     for table_id in tables:
@@ -141,8 +141,8 @@ async def _read(log: EventLog) -> tuple[Audit, list[Ledger]]:
     for table_id in await log.scan_streams("deck"):
         with _readable(found, f"decks of table {table_id}"):
             async for stored in log.read_all(keys.deck_log(keys.shard_of(table_id), table_id)):
-                references.note(decode_commit(stored.body))
-    for name, _, what in await references.cut_off(log):
+                causes.note(decode_commit(stored.body))
+    for name, _, what in await causes.cut_off(log):
         if not any(problem.endswith(what) for problem in found.problems):
             found.problems.append(f"{name}: {what}")
     return found, ledgers
@@ -174,7 +174,7 @@ async def _check_table(
     book = TableBook()
     async for step in steps(log, table_id):
         table = step.table
-        verdicts.references.note(step.commit)
+        verdicts.causes.note(step.commit)
         for event in step.commit.events:
             book.note(event, table)
     if table.config is None:

@@ -23,7 +23,7 @@ async def check_deck(
     decided = {hand.hand_no for hand in hands.values() if hand.resolved_at}
     async for stored in log.read_all(keys.deck_log(keys.shard_of(table_id), table_id)):
         commit = decode_commit(stored.body)
-        found.references.note(commit)
+        found.causes.note(commit)
         for event in commit.events:
             if isinstance(event, de.DeckCommitted):
                 committed[event.hand_no] = event

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from stud_cli.inspect.lost_ends import References
+from stud_cli.inspect.lost_ends import Causes
 from stud_core import events as ev
 
 
@@ -43,7 +43,7 @@ class Verification(msgspec.Struct):
     decks_opened: int = 0
     decks_of_another_key: int = 0
     problems: list[Problem] = msgspec.field(default_factory=list)
-    references: References = msgspec.field(default_factory=References)
+    causes: Causes = msgspec.field(default_factory=Causes)
 
     def add(self, table: str, version: int, what: str) -> None:
         """Note a problem, once."""

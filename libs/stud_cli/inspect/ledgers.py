@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from stud_cli.inspect.lost_ends import References
+from stud_cli.inspect.lost_ends import Causes
 from stud_core.ledger import events as le
 from stud_core.ledger.names import guarded, player
 from stud_core.ledger.postings import postings_of
@@ -30,7 +30,7 @@ class Ledger(msgspec.Struct):
     paid: dict[str, dict[int, tuple[str, int]]]
     blocked: list[tuple[str, int, str]]
     problems: list[str]
-    references: References
+    causes: Causes
     entries: int = 0
 
     @property
@@ -55,13 +55,13 @@ async def read_ledger(log: EventLog, currency: str) -> Ledger:
     balances: dict[str, int] = defaultdict(int)
     deposited: dict[str, int] = defaultdict(int)
     out = Ledger(
-        currency, balances, deposited, defaultdict(dict), defaultdict(dict), defaultdict(dict), [], [], References()
+        currency, balances, deposited, defaultdict(dict), defaultdict(dict), defaultdict(dict), [], [], Causes()
     )
     blocked: dict[tuple[str, int], str] = {}
     async for stored in log.read_all(keys.ledger_log(currency)):
         out.entries += 1
         commit = decode_commit(stored.body)
-        out.references.note(commit)
+        out.causes.note(commit)
         for event in commit.events:
             lines = postings_of(event)
             if sum(line.amount for line in lines) != 0:

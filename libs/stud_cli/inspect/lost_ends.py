@@ -12,7 +12,7 @@ from stud_eventlog.log import EventLog
 from stud_wire.commits import DecodedCommit
 
 
-class References:
+class Causes:
     """The last version of each log that another one rests on."""
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class References:
             stream, version = commit.meta.cause
             self._named[stream] = max(version, self._named.get(stream, 0))
 
-    def merge(self, other: References) -> None:
+    def merge(self, other: Causes) -> None:
         """Take in what another reading found."""
         for stream, version in other._named.items():
             self._named[stream] = max(version, self._named.get(stream, 0))

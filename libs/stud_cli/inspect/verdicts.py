@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterable
 
 import msgspec
 
-from stud_cli.inspect.lost_ends import References
+from stud_cli.inspect.lost_ends import Causes
 from stud_core import verdict_events as ve
 from stud_eventlog import keys
 from stud_eventlog.log import EventLog
@@ -23,7 +23,7 @@ class Verdicts(msgspec.Struct):
     disputed: dict[str, dict[int, ve.HandDisputed]] = msgspec.field(default_factory=lambda: defaultdict(dict))
     versions: dict[tuple[str, int], int] = msgspec.field(default_factory=dict)
     doubled: list[tuple[str, int]] = msgspec.field(default_factory=list)
-    references: References = msgspec.field(default_factory=References)
+    causes: Causes = msgspec.field(default_factory=Causes)
 
     @property
     def open_disputes(self) -> int:
@@ -37,7 +37,7 @@ async def read_verdicts(
     """Read the verdict logs of some shards, all by default. Raises ChainBroken, WireError."""
     out = Verdicts() if into is None else into
     for shard in shards:
-        async for version, event in _events(log, keys.verdicts(shard), out.references):
+        async for version, event in _events(log, keys.verdicts(shard), out.causes):
             if isinstance(event, ve.HandVerified | ve.HandResolved):
                 if event.hand_no in out.final[event.table]:
                     out.doubled.append((event.table, event.hand_no))
@@ -49,9 +49,9 @@ async def read_verdicts(
     return out
 
 
-async def _events(log: EventLog, stream: str, references: References) -> AsyncIterator[tuple[int, object]]:
+async def _events(log: EventLog, stream: str, causes: Causes) -> AsyncIterator[tuple[int, object]]:
     async for stored in log.read_all(stream):
         commit = decode_commit(stored.body)
-        references.note(commit)
+        causes.note(commit)
         for event in commit.events:
             yield stored.version, event

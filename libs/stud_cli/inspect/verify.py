@@ -91,8 +91,8 @@ async def verify_log(
             await _verify_chain(log, keys.ledger_log(currency), f"ledger {currency}", found)
     if found.has_another_key:
         found.problems = [problem for problem in found.problems if not problem.what.endswith(f"({WrongKey.__name__})")]
-    found.references.merge(verdicts.references)
-    for name, version, what in await found.references.cut_off(log):
+    found.causes.merge(verdicts.causes)
+    for name, version, what in await found.causes.cut_off(log):
         if not any((p.table, p.version) == (name, version) and p.what.endswith(what) for p in found.problems):
             found.add(name, version, what)
     return found
@@ -128,7 +128,7 @@ def _referee_key(keys_dir: Path | None) -> Key | None:
 async def _verify_chain(log: EventLog, stream: str, name: str, found: Verification) -> None:
     try:
         async for stored in log.read_all(stream):
-            found.references.note(decode_commit(stored.body))
+            found.causes.note(decode_commit(stored.body))
     except (ChainBroken, WireError) as error:
         found.add(name, getattr(error, "version", 0), str(error))
 
@@ -140,7 +140,7 @@ async def verify_table(log: EventLog, table_id: str, verdicts: Verdicts, key: Ke
     try:
         async for step in steps(log, table_id):
             last = step
-            found.references.note(step.commit)
+            found.causes.note(step.commit)
             _check_step(step, table_id, found)
             _note_hand(step, hands)
     except (ChainBroken, WireError) as error:

@@ -13,10 +13,10 @@ from stud_service.settings import load_settings
 from stud_service.tokens import PrivateKey, load_private_key, mint
 
 TTL_S = 3600
-"""As long as a badge is good, where tokens may be."""
+"""As long as a token is good, where tokens may be."""
 
 
-class Badge:
+class RenewedToken:
     """Somebody's token; a new one when half the time of the last is over."""
 
     def __init__(self, name: str, role: str, key: PrivateKey, ttl_s: int = TTL_S) -> None:
@@ -43,7 +43,9 @@ class Callers:
         """Return the client of ``name`` acting as ``role``."""
         found = self._clients.get((name, role))
         if found is None:
-            found = self._clients[name, role] = StudClient(self._endpoints, Badge(name, role, self._key, self._ttl_s))
+            found = self._clients[name, role] = StudClient(
+                self._endpoints, RenewedToken(name, role, self._key, self._ttl_s)
+            )
         return found
 
     def player(self, name: str) -> StudClient:
