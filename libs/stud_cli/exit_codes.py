@@ -1,6 +1,8 @@
-"""The last word on what a command did not expect: exit code 2, never 1, which would say "found something".
+"""How commands end: 0 fine, 1 found something, 2 could not run, 130 interrupted (as shells have it).
 
-What a command can expect, it says itself and better (``output.could_not_run``). Nothing is repaired here.
+Commands raise; here alone becomes a failure one sentence and an exit code. Where a command knows better words for a
+failure than the failure itself, it gives them (``said_as``). What nobody expected ends with 2 as well, never with 1,
+which would say "found something". Nothing is repaired here.
 """
 
 from __future__ import annotations
@@ -9,12 +11,44 @@ import contextlib
 import os
 import sys
 import traceback
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
 
 import typer
+from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 
-from stud_cli.output import COULD_NOT_RUN, FOUND, could_not_run
+from stud_cli.output import notes
+
+FINE, FOUND, COULD_NOT_RUN = 0, 1, 2
+
+
+class CouldNotRun(Exception):
+    """A command cannot do its work; the text says why, and what would help."""
+
+
+def could_not_run(text: str) -> NoReturn:
+    """Give a command up."""
+    raise CouldNotRun(text)
+
+
+@contextlib.contextmanager
+def said_as(sentence: str, *failures: type[Exception]) -> Iterator[None]:
+    """Give a command up where one of these happens inside; ``{}`` in the sentence is what the failure itself says."""
+    try:
+        yield
+    except failures as failure:
+        raise CouldNotRun(sentence.replace("{}", _in_words(failure))) from failure
+
+
+@contextlib.contextmanager
+def told_when_interrupted(how_far: Callable[[], str]) -> Iterator[None]:
+    """Say how far a command came when it is interrupted inside."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        notes.print(how_far(), markup=False, soft_wrap=True)
+        raise
 
 
 class _Careful:
@@ -48,17 +82,9 @@ class _Careful:
             raise
         except (typer.Abort, typer.TyperException):
             raise
-        except BrokenPipeError:
-            _all_is_written()
-            could_not_run("nobody reads any more what this prints: not all of it was told")
-        except Exception as fault:  # noqa: BLE001  (whatever it is)
-            if isinstance(fault, OSError) and fault.errno is not None:
-                could_not_run(f"this machine does not allow it: {_in_words(fault)}")
-            traceback.print_exception(fault)
-            could_not_run(
-                f"a fault of `stud` itself, above is where ({type(fault).__name__}): please report it; "
-                "it says nothing about what was to be looked at"
-            )
+        except Exception as failure:  # noqa: BLE001  (whatever it is)
+            notes.print(f"[red]error[/red] {escape(_sentence(failure))}", soft_wrap=True)
+            raise typer.Exit(COULD_NOT_RUN) from None
 
 
 class CarefulGroup(_Careful, TyperGroup):
@@ -69,8 +95,26 @@ class CarefulCommand(_Careful, TyperCommand):
     """One such command, for ``python -m``."""
 
 
-def _in_words(error: OSError) -> str:
-    return f"{error.strerror} ({error.filename})" if error.filename else str(error.strerror)
+def _sentence(failure: Exception) -> str:
+    """What is said of a failure; of one that nobody expected, its place is printed too."""
+    if isinstance(failure, CouldNotRun):
+        return str(failure)
+    if isinstance(failure, BrokenPipeError):
+        _all_is_written()
+        return "nobody reads any more what this prints: not all of it was told"
+    if isinstance(failure, OSError) and failure.errno is not None:
+        return f"this machine does not allow it: {_in_words(failure)}"
+    traceback.print_exception(failure)
+    return (
+        f"a fault of `stud` itself, above is where ({type(failure).__name__}): please report it; "
+        "it says nothing about what was to be looked at"
+    )
+
+
+def _in_words(failure: Exception) -> str:
+    if not isinstance(failure, OSError) or failure.strerror is None:
+        return str(failure)
+    return f"{failure.strerror} ({failure.filename})" if failure.filename else failure.strerror
 
 
 def _all_is_written() -> bool:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from stud_cli.output import JsonFlag, could_not_run, last_line
+from stud_cli.exit_codes import could_not_run, said_as
+from stud_cli.output import JsonFlag, last_line
 from stud_core.house_rules import changed, headline, house_rules, page
 from stud_core.presets import RULESETS, Parameters, table_config
 from stud_core.ruleset import TableConfig
@@ -70,22 +71,16 @@ def _served() -> tuple[str, ...]:
     """Return the currencies that services here would open a table for."""
     from stud_service.settings import SettingsError, load_settings
 
-    try:
+    with said_as("{}", SettingsError):
         return load_settings("table").currencies
-    except SettingsError as error:
-        could_not_run(str(error))
 
 
 def _of_table(table: str) -> TableConfig:
     from stud_client import StudError
 
-    try:
+    way_out = "`stud tables` lists the tables of a running system, STUD_TABLE_ENDPOINT says where it is"
+    with said_as(f"the table service cannot be asked ({{}}): {way_out}", StudError, OSError, ValueError):
         return asyncio.run(_ask(table))
-    except (StudError, OSError, ValueError) as error:
-        could_not_run(
-            f"the table service cannot be asked ({error}): `stud tables` lists the tables of a running system, "
-            "STUD_TABLE_ENDPOINT says where it is"
-        )
 
 
 async def _ask(table: str) -> TableConfig:

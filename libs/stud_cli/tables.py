@@ -10,8 +10,9 @@ from google.protobuf import json_format
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud_cli.drawing import money
+from stud_cli.exit_codes import said_as
 from stud_cli.local.keys import keys_dir
-from stud_cli.output import JsonFlag, console, could_not_run, last_line, table_of
+from stud_cli.output import JsonFlag, console, last_line, table_of
 from stud_client import StudClient, StudError, load_endpoints, pages
 from stud_service.tokens import load_private_key, mint
 
@@ -27,13 +28,9 @@ def tables(
 
     Example: stud tables --json
     """
-    try:
+    way_out = "start the system with `stud up`, or say where it is with STUD_TABLE_ENDPOINT"
+    with said_as(f"the table service cannot be asked ({{}}): {way_out}", StudError, OSError, ValueError):
         lines = asyncio.run(_list(currency, closed))
-    except (StudError, OSError, ValueError) as error:
-        could_not_run(
-            f"the table service cannot be asked ({error}): start the system with `stud up`, "
-            "or say where it is with STUD_TABLE_ENDPOINT"
-        )
     if json_output:
         last_line({"tables": [_plain(line) for line in lines]})
         return

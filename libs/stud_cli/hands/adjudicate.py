@@ -10,9 +10,9 @@ from typing import Annotated, Final
 import typer
 from rich.progress import MofNCompleteColumn, Progress
 
-from stud_cli.exit_codes import CarefulCommand
+from stud_cli.exit_codes import CarefulCommand, told_when_interrupted
 from stud_cli.hands.report import Report, judge_seeded, show, so_far
-from stud_cli.output import INTERRUPTED, console, notes
+from stud_cli.output import console, notes
 from stud_hands.record import BadLine, count_hands, read_places
 
 PATIENCE_S: Final = 2.0  # a progress bar appears when it takes longer
@@ -62,11 +62,8 @@ def adjudicate(
     Example: stud adjudicate tests/golden/hands/*.jsonl --json
     """
     report = Report()
-    try:
+    with told_when_interrupted(lambda: so_far(report)):
         with_progress(judge_files(files, seed, report), files)
-    except KeyboardInterrupt:
-        notes.print(so_far(report))
-        raise typer.Exit(INTERRUPTED) from None
     show(report, notes if as_json else console)
     if as_json:
         print(report.to_json())

@@ -16,13 +16,14 @@ import typer
 from rich.progress import MofNCompleteColumn, Progress
 
 from stud.dealer.v1 import dealer_service_pb2 as dealer
+from stud_cli.exit_codes import said_as, told_when_interrupted
 from stud_cli.hands.rehearsal import Rehearsal, fund
 from stud_cli.hands.report import Report, judge_seeded, show, so_far
 from stud_cli.local.callers import Callers
 from stud_cli.local.keys import keys_dir
 from stud_cli.local.stopping import OneStop
-from stud_cli.local.system import LocalSystem, LocalSystemError
-from stud_cli.output import INTERRUPTED, JsonFlag, console, could_not_run, notes
+from stud_cli.local.system import LocalSystem
+from stud_cli.output import JsonFlag, console, notes
 from stud_client import StudError, load_endpoints
 from stud_hands.adjudication import Verdict
 from stud_hands.record import STDIN, BadLine, RecordedHand, count_hands, read_places
@@ -46,16 +47,14 @@ def rehearse(
     Example: stud rehearse tests/golden/hands/stars.jsonl --json
     """
     report = Report()
-    try:
-        with OneStop() as stop, tempfile.TemporaryDirectory(prefix="stud-rehearse-") as directory:
-            sources = _sources(files, Path(directory))
-            run = _Run(sources, seed, report)
-            stop.run(run.play(None if endpoints else Path(directory), quiet=json_output))
-    except (LocalSystemError, StudError) as error:
-        could_not_run(str(error))
-    except KeyboardInterrupt:
-        notes.print(so_far(report))
-        raise typer.Exit(INTERRUPTED) from None
+    with (
+        said_as("{}", StudError),
+        told_when_interrupted(lambda: so_far(report)),
+        OneStop() as stop,
+        tempfile.TemporaryDirectory(prefix="stud-rehearse-") as directory,
+    ):
+        run = _Run(_sources(files, Path(directory)), seed, report)
+        stop.run(run.play(None if endpoints else Path(directory), quiet=json_output))
     show(report, notes if json_output else console)
     if json_output:
         print(report.to_json())
@@ -63,10 +62,8 @@ def rehearse(
 
 
 def _running_callers() -> Callers:
-    try:
+    with said_as("no running system can be asked ({}): start one with `stud up --allow-stacked-decks`", ValueError):
         return Callers(load_endpoints(), keys_dir())
-    except ValueError as error:
-        could_not_run(f"no running system can be asked ({error}): start one with `stud up --allow-stacked-decks`")
 
 
 def _sources(files: list[Path], directory: Path) -> list[tuple[Path, str]]:

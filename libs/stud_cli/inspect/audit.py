@@ -12,13 +12,14 @@ import typer
 from rich.markup import escape
 
 from stud_cli.drawing import money
+from stud_cli.exit_codes import FINE, FOUND, said_as
 from stud_cli.inspect.escrows import TableBook, cash_out_problems, escrow_problems, settlement_problems
 from stud_cli.inspect.ledgers import Ledger, read_ledger
-from stud_cli.inspect.log import NoLog, open_log
+from stud_cli.inspect.log import open_log
 from stud_cli.inspect.table_history import steps
 from stud_cli.inspect.verdicts import Verdicts, read_verdicts
 from stud_cli.local.stopping import run_with_one_stop
-from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_run, last_line, notes, table_of
+from stud_cli.output import DataDir, JsonFlag, console, last_line, notes, table_of
 from stud_core import conservation
 from stud_core.ledger.names import CASHIER, RAKE, escrow, parse_escrow
 from stud_core.ruleset import TableConfig
@@ -55,12 +56,8 @@ def audit(data: DataDir = None, json_output: JsonFlag = False) -> None:
 
     Example: stud audit --json
     """
-    try:
+    with said_as("the log cannot be audited: {}", EventLogError, WireError):
         found, ledgers = run_with_one_stop(_audit(data))
-    except NoLog as error:
-        could_not_run(str(error))
-    except (EventLogError, WireError) as error:
-        could_not_run(f"the log cannot be audited: {error}")
     if json_output:
         for problem in found.problems:
             notes.print(f"problem {problem}", markup=False, soft_wrap=True)

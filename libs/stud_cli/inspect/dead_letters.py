@@ -9,9 +9,10 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from stud_cli.inspect.log import NoLog, open_log
+from stud_cli.exit_codes import FINE, FOUND, could_not_run, said_as
+from stud_cli.inspect.log import open_log
 from stud_cli.local.stopping import run_with_one_stop
-from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_run, last_line, table_of
+from stud_cli.output import DataDir, JsonFlag, console, last_line, table_of
 from stud_eventlog import keys
 from stud_eventlog.errors import EventLogError
 from stud_eventlog.log import EventLog
@@ -125,10 +126,8 @@ def _nothing(service: str, table: str) -> str:
 
 
 def _shard(table: str) -> int:
-    try:
+    with said_as("{}", ValueError):
         return keys.shard_of(keys.check_table_id(table))
-    except ValueError as error:
-        could_not_run(str(error))
 
 
 def _done(value: dict[str, object], text: str, json_output: bool) -> None:
@@ -143,9 +142,5 @@ def _run(data: Path | None, work: Callable[[EventLog], Awaitable[T]]) -> T:
         async with open_log(data) as found:
             return await work(found.log)
 
-    try:
+    with said_as("{}", EventLogError, ValueError):
         return run_with_one_stop(opened())
-    except NoLog as error:
-        could_not_run(str(error))
-    except (EventLogError, ValueError) as error:
-        could_not_run(str(error))

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from stud_cli.exit_codes import CouldNotRun
 from stud_cli.local.log_server import EmbeddedServer, EmbeddedServerError, holds_log
 from stud_cli.local.pid_file import read_running
 from stud_cli.local.progress import Waiting
@@ -26,7 +27,7 @@ from stud_eventlog.log import EventLog
 from stud_eventlog.redis_streams import RedisEventLog
 
 
-class NoLog(RuntimeError):
+class NoLog(CouldNotRun):
     """There is no log to read; the text says how to name one."""
 
 

@@ -11,12 +11,12 @@ from google.protobuf import json_format
 from rich.markup import escape
 
 from stud_cli.drawing import draw
-from stud_cli.inspect.log import NoLog, open_log
+from stud_cli.exit_codes import could_not_run, said_as
+from stud_cli.inspect.log import open_log
 from stud_cli.inspect.table_history import Step, steps
 from stud_cli.local.stopping import run_with_one_stop
-from stud_cli.output import DataDir, JsonFlag, console, could_not_run, last_line
+from stud_cli.output import DataDir, JsonFlag, console, last_line
 from stud_eventlog.errors import EventLogError
-from stud_wire.codec import WireError
 from table_service import views
 
 
@@ -31,12 +31,8 @@ def replay(
 
     Example: stud replay demo-playnow --at 120
     """
-    try:
+    with said_as(f"table {table}: {{}}", EventLogError, ValueError):
         run_with_one_stop(_replay(table, at, events, data, json_output))
-    except NoLog as error:
-        could_not_run(str(error))
-    except (EventLogError, WireError, ValueError) as error:
-        could_not_run(f"table {table}: {error}")
 
 
 async def _replay(table_id: str, at: int, events: bool, data: Path | None, json_output: bool) -> None:

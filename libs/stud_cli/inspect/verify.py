@@ -10,13 +10,14 @@ import typer
 from rich.markup import escape
 from rich.progress import Progress
 
+from stud_cli.exit_codes import FINE, FOUND, could_not_run, said_as
 from stud_cli.inspect.decks import check_deck
 from stud_cli.inspect.findings import Hand, Verification
-from stud_cli.inspect.log import NoLog, open_log
+from stud_cli.inspect.log import open_log
 from stud_cli.inspect.table_history import Step, steps
 from stud_cli.inspect.verdicts import Final, Verdicts, read_verdicts
 from stud_cli.local.stopping import run_with_one_stop
-from stud_cli.output import FINE, FOUND, DataDir, JsonFlag, console, could_not_run, last_line, notes, table_of
+from stud_cli.output import DataDir, JsonFlag, console, last_line, notes, table_of
 from stud_core import conservation
 from stud_core import events as ev
 from stud_core import verdict_events as ve
@@ -40,12 +41,8 @@ def verify(
 
     Example: stud verify --json
     """
-    try:
+    with said_as("the log cannot be verified: {}", EventLogError, ValueError):
         found = run_with_one_stop(_verify(table, data, quiet=json_output))
-    except NoLog as error:
-        could_not_run(str(error))
-    except (EventLogError, WireError, ValueError) as error:
-        could_not_run(f"the log cannot be verified: {error}")
     if json_output:
         problems = [{"table": p.table, "version": p.version, "what": p.what} for p in found.problems]
         last_line({"tables": found.tables, "hands": found.hands, "ok": not problems, "problems": problems})
@@ -118,11 +115,10 @@ def _referee_key(keys_dir: Path | None) -> Key | None:
     if keys_dir is None:
         return None
     try:
-        return KeyRing.load(keys_dir, "referee").key("referee")
+        with said_as("{}", KeyringError):
+            return KeyRing.load(keys_dir, "referee").key("referee")
     except MissingKey:
         return None
-    except KeyringError as error:
-        could_not_run(str(error))
 
 
 async def _verify_chain(log: EventLog, stream: str, name: str, found: Verification) -> None:

@@ -17,6 +17,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from stud_cli.drawing import draw, money
+from stud_cli.exit_codes import FINE, FOUND, could_not_run, said_as, told_when_interrupted
 from stud_cli.inspect.audit import Audit, audit_log, show
 from stud_cli.inspect.ledgers import Ledger
 from stud_cli.inspect.verdicts import read_verdicts
@@ -24,8 +25,8 @@ from stud_cli.local.callers import Callers
 from stud_cli.local.demo_table import DemoTable, TablePlan
 from stud_cli.local.stopping import run_with_one_stop
 from stud_cli.local.supervisor import keep
-from stud_cli.local.system import LocalSystem, LocalSystemError
-from stud_cli.output import FINE, FOUND, JsonFlag, command, console, could_not_run, last_line, notes, table_of
+from stud_cli.local.system import LocalSystem
+from stud_cli.output import JsonFlag, command, console, last_line, notes, table_of
 from stud_client import StudError
 from stud_eventlog.errors import EventLogError
 from stud_eventlog.redis_streams import RedisEventLog
@@ -54,34 +55,32 @@ def demo(
         could_not_run(f"unknown ruleset {ruleset!r}: want {' or '.join(RULESETS)}")
     directory = _new_directory(data)
     plans = [TablePlan(name, hands, players, seed) for name in ([ruleset] if ruleset else RULESETS)]
-    try:
+    kept = f"interrupted; what was played is kept in {directory}"
+    with said_as("{}", StudError, EventLogError), told_when_interrupted(lambda: kept):
         code = run_with_one_stop(_demo(directory, plans, json_output))
-    except (LocalSystemError, StudError, EventLogError) as error:
-        could_not_run(str(error))
-    except KeyboardInterrupt:
-        notes.print(f"interrupted; what was played is kept in {directory}", soft_wrap=True)
-        raise
     raise typer.Exit(code)
 
 
 def _new_directory(named: Path | None) -> Path:
     """Make the directory of this run; without a name, one that nobody else has."""
     first = named or Path("var") / f"demo-{dt.datetime.now(dt.UTC):%Y%m%d-%H%M%S}"
+    with said_as(f"{first} cannot be made a data directory ({{}}): name another one with --data", OSError):
+        if named is not None:
+            named.mkdir(parents=True, exist_ok=True)
+            if any(named.iterdir()):
+                could_not_run(f"{named} is not empty: name a new directory")
+            return named
+        names = itertools.chain([first], (Path(f"{first}_{number}") for number in itertools.count(2)))
+        return next(path for path in names if _made(path))
+
+
+def _made(path: Path) -> bool:
+    """Make a directory; False where there is one already."""
     try:
-        first.parent.mkdir(parents=True, exist_ok=True)
-        for number in itertools.count(2):
-            try:
-                first.mkdir()
-            except FileExistsError:
-                if named is None:
-                    first = first.with_name(f"{first.name.split('_')[0]}_{number}")
-                    continue
-                if any(first.iterdir()):
-                    could_not_run(f"{first} is not empty: name a new directory")
-            break
-    except OSError as error:
-        could_not_run(f"{first} cannot be made a data directory ({error.strerror}): name another one with --data")
-    return first
+        path.mkdir(parents=True)
+    except FileExistsError:
+        return False
+    return True
 
 
 async def _demo(directory: Path, plans: list[TablePlan], quiet: bool) -> int:

@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
+from stud_cli.exit_codes import could_not_run, said_as
 from stud_cli.local.pid_file import is_garbled, read_running
-from stud_cli.output import JsonFlag, console, could_not_run, last_line
+from stud_cli.output import JsonFlag, console, last_line
 from stud_client.endpoints import RUNNING
 from stud_eventlog.errors import EventLogError
 from stud_eventlog.redis_streams import RedisEventLog
@@ -63,7 +64,7 @@ def token(
 
 def _made(subject: str, roles: list[str], ttl_s: int | None) -> str:
     """Return a token that services take: it is looked at as they do before anybody gets it."""
-    try:
+    with said_as("{}", ValueError), said_as("no service would take such a token: {}", Refused):
         longest_s = load_settings("table").token_max_life_s
         ttl_s = min(DAY_S, longest_s) if ttl_s is None else ttl_s
         if ttl_s > longest_s:
@@ -74,18 +75,12 @@ def _made(subject: str, roles: list[str], ttl_s: int | None) -> str:
         Verifier(load_public_key(directory), max_life_s=longest_s).caller_of(made)
         if "player" in roles:
             require_account(subject)
-    except ValueError as error:
-        could_not_run(str(error))
-    except Refused as why:
-        could_not_run(f"no service would take such a token: {why.text}")
     return made
 
 
 def _ensure_keys(directory: Path) -> None:
-    try:
+    with said_as(f"{directory} cannot hold keys ({{}}): name a directory with STUD_KEYS_DIR", OSError):
         ensure_dev_keys(directory)
-    except OSError as error:
-        could_not_run(f"{directory} cannot hold keys ({error.strerror}): name a directory with STUD_KEYS_DIR")
 
 
 def init(
@@ -97,10 +92,8 @@ def init(
 
     Example: stud init --redis-url redis://127.0.0.1:6379/0
     """
-    try:
+    with said_as("{}", EventLogError):
         fresh = asyncio.run(_init(redis_url, allow_volatile))
-    except EventLogError as error:
-        could_not_run(str(error))
     if json_output:
         last_line({"initialised": True, "fresh": fresh})
     else:

@@ -6,6 +6,7 @@ Without this only Ctrl-C would be heard, and a second one would cut off the stop
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import threading
 from collections.abc import Coroutine
@@ -69,6 +70,12 @@ def run_with_one_stop(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine that starts something, and that stops it also when it is interrupted."""
     with OneStop() as stop:
         return stop.run(work)
+
+
+def run_until_stopped(work: Coroutine[Any, Any, None]) -> None:
+    """The same with what runs until it is told to end: then it has done what it should."""
+    with contextlib.suppress(KeyboardInterrupt):
+        run_with_one_stop(work)
 
 
 async def to_its_end(work: Coroutine[Any, Any, T]) -> T:

@@ -17,6 +17,7 @@ from typing import Self
 
 from rich.console import Console
 
+from stud_cli.exit_codes import CouldNotRun
 from stud_cli.local.disk import full_disk
 from stud_cli.local.log_server import AOF_DIR, EmbeddedServer, EmbeddedServerError, TornFileError, holds_log
 from stud_cli.local.parent_death import bound_to_us
@@ -49,7 +50,7 @@ STOP_WITHIN_S = 10.0
 INITIALISED = "initialised"
 
 
-class LocalSystemError(RuntimeError):
+class LocalSystemError(CouldNotRun):
     """The system could not be started, or kept; the text says which part and what would help."""
 
 

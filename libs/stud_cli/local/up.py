@@ -8,11 +8,12 @@ from typing import Annotated
 
 import typer
 
+from stud_cli.exit_codes import could_not_run
 from stud_cli.local.pid_file import orphans, read_running, write_running
-from stud_cli.local.stopping import run_with_one_stop
+from stud_cli.local.stopping import run_until_stopped
 from stud_cli.local.supervisor import keep
-from stud_cli.local.system import FIRST_PORT, LocalSystem, LocalSystemError
-from stud_cli.output import JsonFlag, console, could_not_run, last_line, notes
+from stud_cli.local.system import FIRST_PORT, LocalSystem
+from stud_cli.output import JsonFlag, console, last_line, notes
 from stud_client.endpoints import RUNNING
 
 ENDING_S = 20.0
@@ -57,12 +58,7 @@ def up(
         report=lambda text: out.print(text, markup=False, soft_wrap=True),
         console=out,
     )
-    try:
-        run_with_one_stop(_up(system, json_output))
-    except LocalSystemError as error:
-        could_not_run(str(error))
-    except KeyboardInterrupt:
-        return  # that is how it ends
+    run_until_stopped(_up(system, json_output))
 
 
 def _wait_for_the_last_of(path: Path) -> None:

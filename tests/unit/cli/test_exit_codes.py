@@ -1,8 +1,10 @@
 """Nothing that breaks looks like a finding: whatever escapes a command ends it with 2 and one sentence."""
 
+import ast
 import contextlib
 import errno
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,7 +15,8 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from stud_cli.exit_codes import CarefulGroup, _all_is_written
+from stud_cli import exit_codes
+from stud_cli.exit_codes import CarefulGroup, CouldNotRun, _all_is_written, said_as
 from stud_cli.main import app
 from tests.unit.cli.test_commands import commands
 
@@ -70,6 +73,28 @@ def test_what_the_machine_does_not_allow_needs_no_traceback(error: OSError, told
     assert ended.exit_code == 2
     (line,) = ended.stderr.splitlines()
     assert told in line
+
+
+def test_what_a_command_cannot_do_is_one_sentence():
+    ended = ended_by(raises(CouldNotRun("there is no log: name one")))
+    assert (ended.exit_code, ended.stderr) == (2, "error there is no log: name one\n")
+
+
+def test_a_failure_gets_the_words_of_who_knows_what_was_tried():
+    denied = PermissionError(errno.EACCES, "Permission denied", "var/keys")
+    for error, told in ((denied, "Permission denied (var/keys)"), (ValueError("no key"), "no key")):
+        with pytest.raises(CouldNotRun, match=re.escape(f"keys cannot be made: {told}")):  # noqa: SIM117
+            with said_as("keys cannot be made: {}", OSError, ValueError):
+                raise error
+    with pytest.raises(KeyError), said_as("keys cannot be made: {}", OSError):
+        raise KeyError
+
+
+def test_no_command_makes_an_exit_code_of_a_failure_by_itself():
+    for path in Path(exit_codes.__file__).parent.rglob("*.py"):
+        handlers = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ExceptHandler)]
+        texts = [ast.unparse(handler) for handler in handlers if path.name != "exit_codes.py"]
+        assert [text for text in texts if "could_not_run(" in text or "typer.Exit(" in text] == []
 
 
 @pytest.mark.parametrize("error", [TimeoutError(), KeyError("x"), ExceptionGroup("some", [ValueError("one")])])
