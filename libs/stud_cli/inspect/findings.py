@@ -12,7 +12,7 @@ class Hand(msgspec.Struct):
     """What the table's log says of one hand, for comparison with deck and verdict."""
 
     hand_no: int
-    commitment: bytes = b""
+    ready: list[ev.DeckReady] = msgspec.field(default_factory=list)
     deals: list[ev.CardsDealt] = msgspec.field(default_factory=list)
     from_version: int = 0
     version: int = 0

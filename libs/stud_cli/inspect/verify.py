@@ -10,8 +10,9 @@ import typer
 from rich.markup import escape
 from rich.progress import Progress
 
+from rules_service.findings import Obstacle
 from stud_cli.exit_codes import FINE, FOUND, could_not_run, said_as
-from stud_cli.inspect.decks import check_deck
+from stud_cli.inspect.decks import check_decks
 from stud_cli.inspect.findings import Hand, Verification
 from stud_cli.inspect.log import open_log
 from stud_cli.inspect.table_history import Step, steps
@@ -25,7 +26,6 @@ from stud_eventlog import keys
 from stud_eventlog.errors import ChainBroken, EventLogError
 from stud_eventlog.log import EventLog
 from stud_service.keyring import Key, KeyRing, KeyringError, MissingKey
-from stud_service.sealing import WrongKey
 from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit
 
@@ -87,7 +87,7 @@ async def verify_log(
         for currency in await log.scan_streams("ledger"):
             await _verify_chain(log, keys.ledger_log(currency), f"ledger {currency}", found)
     if found.has_another_key:
-        found.problems = [problem for problem in found.problems if not problem.what.endswith(f"({WrongKey.__name__})")]
+        found.problems = [problem for problem in found.problems if not problem.what.endswith(f"({Obstacle.WRONG_KEY})")]
     found.causes.merge(verdicts.causes)
     for name, version, what in await found.causes.cut_off(log):
         if not any((p.table, p.version) == (name, version) and p.what.endswith(what) for p in found.problems):
@@ -146,7 +146,8 @@ async def verify_table(log: EventLog, table_id: str, verdicts: Verdicts, key: Ke
     ended = [hand for hand in hands.values() if hand.ended is not None]
     found.hands += len(ended)
     try:
-        await check_deck(log, table_id, hands, key, found)
+        config = None if last is None else last.table.config
+        await check_decks(log, table_id, config, hands, key, found)
     except (ChainBroken, WireError) as error:
         found.add(table_id, getattr(error, "version", 0), f"deck log: {error}")
     known = verdicts.final.get(table_id, {})
@@ -187,7 +188,7 @@ def _check_step(step: Step, table_id: str, found: Verification) -> None:
 def _note_hand(step: Step, hands: dict[int, Hand]) -> None:
     for event in step.commit.events:
         if isinstance(event, ev.DeckReady):
-            hands.setdefault(event.hand_no, Hand(event.hand_no)).commitment = event.commitment
+            hands.setdefault(event.hand_no, Hand(event.hand_no)).ready.append(event)
         elif isinstance(event, ev.CardsDealt):
             hands.setdefault(event.hand_no, Hand(event.hand_no)).deals.append(event)
         elif isinstance(event, ev.HandEnded | ev.HandVoided):
