@@ -117,7 +117,7 @@ test: check ## check, then every test, with coverage
 	@$(BIN)/python tools/coverage_gate.py var/coverage.json
 
 # Suites whose numbers grow with STUD_DEEP=1. The time limit of a test is that of its long version.
-DEEP := $(SEARCHING) tests/unit/referee/test_honest_hands.py tests/unit/cli/test_adjudicate_every_field.py \
+DEEP := $(SEARCHING) tests/unit/referee/test_honest_hands.py tests/unit/hands/test_adjudicate_every_field.py \
 	tests/component/test_pings.py tests/e2e/test_node_client.py
 
 .PHONY: deep

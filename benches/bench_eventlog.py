@@ -15,12 +15,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from stud_cli.local.log_server import EmbeddedServer
 from stud_eventlog import keys
 from stud_eventlog.log import EventLog
 from stud_eventlog.memory import MemoryEventLog
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import Append, FeedItem, Head
-from stud_service.embedded import EmbeddedServer
 
 BODY = b"b" * 300
 EVENT = b"e" * 120

@@ -33,13 +33,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benches.hostile_callers import ATTACKS, CURRENCY, STAFF, Caller, Targets, attack
 from stud.table.v1 import table_service_pb2 as pb
 from stud.wallet.v1 import wallet_service_pb2 as wallet
-from stud_cli.audit import audit_log
-from stud_cli.bots import Bot, choose
-from stud_cli.people import People
-from stud_cli.stack import Stack
-from stud_cli.stopping import run_with_one_stop
-from stud_cli.verdicts import read_verdicts
-from stud_cli.verify import Verification, verify_table
+from stud_cli.inspect.audit import audit_log
+from stud_cli.inspect.findings import Verification
+from stud_cli.inspect.verdicts import read_verdicts
+from stud_cli.inspect.verify import verify_table
+from stud_cli.local.bots import Bot, choose
+from stud_cli.local.callers import Callers
+from stud_cli.local.stopping import run_with_one_stop
+from stud_cli.local.system import LocalSystem
 from stud_client import StudClient, TableSession
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_service.keyring import KeyRing
@@ -132,10 +133,10 @@ class TimedBot(Bot):
 class House:
     """A running system with tables that are over and tables where bots play."""
 
-    def __init__(self, stack: Stack, plan: Plan) -> None:
+    def __init__(self, stack: LocalSystem, plan: Plan) -> None:
         self.stack = stack
         self.plan = plan
-        self.people = People(stack.endpoints, stack.keys_dir)
+        self.people = Callers(stack.endpoints, stack.keys_dir)
         self.live = [f"live-{number}" for number in range(math.ceil(plan.bots / SEATS))]
         self.closed = [f"over-{number}" for number in range(plan.closed)]
         self.took: list[tuple[float, float]] = []
@@ -264,7 +265,7 @@ def quantile(ordered: Sequence[float], part: float) -> float:
 Tell = Callable[[Row], None]
 
 
-async def measure(stack: Stack, plan: Plan, tell: Tell = lambda _: None) -> Report:
+async def measure(stack: LocalSystem, plan: Plan, tell: Tell = lambda _: None) -> Report:
     """Play alone, beside each attack, and alone, on a stack that runs."""
     house = House(stack, plan)
     report = Report([], [])
@@ -333,7 +334,7 @@ def main() -> int:
 
     async def run() -> Report:
         with tempfile.TemporaryDirectory(prefix="stud-hostile-") as folder:
-            async with Stack(Path(folder)) as stack:
+            async with LocalSystem(Path(folder)) as stack:
                 return await measure(stack, plan, tell)
 
     if not given.json:

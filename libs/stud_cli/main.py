@@ -6,18 +6,18 @@ from contextlib import suppress
 
 import typer
 
-from stud_cli.adjudicate import adjudicate
-from stud_cli.audit import audit
-from stud_cli.dead import app as dead_app
-from stud_cli.demo import demo
-from stud_cli.faults import CarefulGroup
-from stud_cli.keyscmd import init, token
-from stud_cli.rehearse import rehearse
-from stud_cli.replay import replay
-from stud_cli.rulescmd import rules
-from stud_cli.tablescmd import tables
-from stud_cli.upcmd import up
-from stud_cli.verify import verify
+from stud_cli.exit_codes import CarefulGroup
+from stud_cli.hands.adjudicate import adjudicate
+from stud_cli.hands.rehearse import rehearse
+from stud_cli.inspect.audit import audit
+from stud_cli.inspect.dead_letters import app as dead_app
+from stud_cli.inspect.replay import replay
+from stud_cli.inspect.verify import verify
+from stud_cli.local.demo import demo
+from stud_cli.local.keys import init, token
+from stud_cli.local.up import up
+from stud_cli.rules import rules
+from stud_cli.tables import tables
 from stud_service import dumps
 from stud_service.settings import load_settings
 

@@ -1,7 +1,4 @@
-"""How commands speak: tables and text for people, one JSON object on the last line for scripts.
-
-Exit codes: 0 fine, 1 found something, 2 could not run, 130 interrupted (as shells have it).
-"""
+"""How commands speak: tables and text for people, one JSON object on the last line for scripts."""
 
 from __future__ import annotations
 
@@ -10,15 +7,12 @@ import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
-
-FINE, FOUND, COULD_NOT_RUN, INTERRUPTED = 0, 1, 2, 130
 
 
 class _Console(Console):
@@ -41,12 +35,6 @@ DataDir = Annotated[
 def last_line(value: dict[str, Any]) -> None:
     """Print the one JSON object that scripts read. At once: a command that goes on may be read through a pipe."""
     print(json.dumps(value, separators=(",", ":")), flush=True)
-
-
-def could_not_run(text: str) -> NoReturn:
-    """Say why a command could not do its work, and exit with 2."""
-    notes.print(f"[red]error[/red] {escape(text)}", soft_wrap=True)
-    raise typer.Exit(COULD_NOT_RUN)
 
 
 def command() -> str:

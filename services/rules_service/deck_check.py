@@ -6,10 +6,11 @@ See architecture.md, "The deck".
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Self
 
 from rules_service.findings import CannotVerify, Code, Obstacle
 from rules_service.redecide import Recorded
-from rules_service.second_opinion.dealing import Deck
+from rules_service.second_opinion.dealing import DECK, Deck
 from rules_service.second_opinion.sheet import Sheet
 from stud_core.amounts import TEST_CURRENCY
 from stud_core.clear_deck import ClearDeck, UnknownShuffle
@@ -26,18 +27,25 @@ Finding = tuple[Code, int]
 class DeckBook:
     """What a deck's log says about one hand."""
 
-    def __init__(self, commits: Sequence[Recorded], hand_no: int) -> None:
+    def __init__(self) -> None:
         self.committed: list[tuple[DeckCommitted, int]] = []
         self.sealed: list[tuple[DeckSealed, int]] = []
         self.deals: dict[int, DeckCardsDealt] = {}
         self.at: dict[int, int] = {}  # version of each deal
         self.repeated: list[int] = []  # versions of answers that differ from an earlier one to the same request
+
+    @classmethod
+    def of_hand(cls, commits: Sequence[Recorded], hand_no: int) -> Self:
+        """Return what some commits say of a hand."""
+        book = cls()
         for commit in commits:
             for event in commit.events:
                 if getattr(event, "hand_no", 0) == hand_no:
-                    self._note(event, commit.version)
+                    book.note(event, commit.version)
+        return book
 
-    def _note(self, event: object, version: int) -> None:
+    def note(self, event: object, version: int) -> None:
+        """Take in an event of the hand."""
         if isinstance(event, DeckCommitted):
             self.committed.append((event, version))
         elif isinstance(event, DeckSealed):
@@ -88,10 +96,16 @@ def _check_root(clear: ClearDeck, book: DeckBook) -> Iterator[Finding]:
         yield Code.WRONG_ROOT, version
 
 
-def same_commitment(commits: Sequence[Recorded], book: DeckBook, hand_no: int) -> bool:
+def same_commitment(ready: Sequence[DeckReady], book: DeckBook) -> bool:
     """Whether the table recorded the commitment that the deck's log holds, before it asked for antes."""
-    ready = [e for commit in commits for e in commit.events if isinstance(e, DeckReady) and e.hand_no == hand_no]
     return [event.commitment for event in ready] == [event.commitment for event, _ in book.committed]
+
+
+def shows_the_deck(dealt: DeckCardsDealt, deck: Deck) -> bool:
+    """Whether the cards that a deal shows are those that the committed deck has at the positions it names."""
+    common = () if dealt.community is None else (dealt.community,)
+    shown = [*(up.card for up in dealt.up), *common]
+    return all(position < DECK for position in dealt.positions) and shown == [deck.order[p] for p in dealt.positions]
 
 
 def check_deals(
@@ -122,14 +136,12 @@ def check_deals(
 
 
 def _is_the_walk(dealt: DeckCardsDealt, sheet: Sheet, deal_no: int) -> bool:
-    taken, card = sheet.walk[deal_no], sheet.deck.order
-    positions = tuple([pos for _, pos in taken.up])
-    common = None
-    if taken.community is not None:
-        positions, common = (taken.community,), card[taken.community]
+    taken = sheet.walk[deal_no]
+    positions = tuple([pos for _, pos in taken.up]) if taken.community is None else (taken.community,)
     return (
-        [(c.seat, c.card) for c in dealt.up] == [(seat, card[pos]) for seat, pos in taken.up]
+        [c.seat for c in dealt.up] == [seat for seat, _ in taken.up]
         and tuple([(c.seat, c.pos) for c in dealt.down]) == taken.down
         and dealt.positions == positions
-        and dealt.community == common
+        and (dealt.community is None) == (taken.community is None)
+        and shows_the_deck(dealt, sheet.deck)
     )

@@ -92,9 +92,9 @@ def judge(case: Case, key: Key) -> Judgement:
     if config is None or config.table_id != _table_of(closed):
         findings.add(Code.WRONG_RANGE, closed.table.stream, begins)
         return Judgement(findings.all(), table_ended=ended)
-    book = DeckBook(deck, closed.hand_no)
+    book = DeckBook.of_hand(deck, closed.hand_no)
     opened, faults = open_deck(key, config, closed, book)
-    if not same_commitment(table, book, closed.hand_no):
+    if not same_commitment(_ready(table, closed.hand_no), book):
         faults.append((Code.WRONG_COMMITMENT, closed.deck.from_version))
     for code, version in faults:
         findings.add(code, closed.deck.stream, version)
@@ -160,6 +160,10 @@ def _check_range(case: Case, table: Sequence[Recorded], findings: _Findings) -> 
 def _opened(table: Sequence[Recorded]) -> TableConfig | None:
     first = table[0].events[0] if table and table[0].events else None
     return first.config if isinstance(first, ev.TableOpened) else None
+
+
+def _ready(table: Sequence[Recorded], hand_no: int) -> list[ev.DeckReady]:
+    return [e for commit in table for e in commit.events if isinstance(e, ev.DeckReady) and e.hand_no == hand_no]
 
 
 def _table_of(closed: DeckClosed) -> str:

@@ -14,10 +14,10 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from stud_cli.local.log_server import EmbeddedServer
 from stud_eventlog import keys
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import NO_HASH, Append, ChainBroken, FeedItem, LobbyRow
-from stud_service.embedded import EmbeddedServer
 from stud_topology.services import followed_by, service_called, streams_of
 from tests.component.acl_cases import (
     CURRENCY,

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from stud_cli.local.log_server import EmbeddedServer
+from stud_cli.local.pid_file import RunningSystem, write_running
 from stud_cli.main import app
-from stud_cli.running import RunningStack, write_running
 from stud_core import events as ev
 from stud_eventlog import keys
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import START, Append, FeedEntry, FeedItem, Head
-from stud_service.embedded import EmbeddedServer
 from stud_service.keyring import ensure_dev_keys
 from tests.support.history import DECK, LEDGER, TABLE, VERDICTS, History, T, closed_table, copy, open_table
 from tests.support.valkey import command, running_server
@@ -314,7 +314,7 @@ def test_a_stopped_and_a_running_system_are_found(
 ):
     monkeypatch.delenv("STUD_REDIS_URL")
     assert asked("replay", T, "--data", str(data))[0] == 0
-    running = RunningStack(url, {}, str(tmp_path), str(tmp_path / "keys"), os.getpid(), {})
+    running = RunningSystem(url, {}, str(tmp_path), str(tmp_path / "keys"), os.getpid(), {})
     write_running(tmp_path / "var" / "stud.json", running)
     assert asked("replay", T)[0] == 0
     (tmp_path / "other" / "redis").mkdir(parents=True)

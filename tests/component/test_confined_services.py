@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 import yaml
 
+from stud_cli.local.log_server import EmbeddedServer
+from stud_cli.local.ports import Port
 from stud_eventlog.redis_streams import RedisEventLog
-from stud_service.embedded import EmbeddedServer
 from stud_service.healthcheck import check
-from stud_service.ports import Port
 from stud_service.tokens import KeyFileError, load_private_key
 from tests.component.acl_cases import SERVICES, rendered_acl, url_of
 from tests.support.valkey import command

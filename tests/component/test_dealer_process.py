@@ -12,11 +12,11 @@ import pytest
 import redis.asyncio
 
 from stud.dealer.v1 import dealer_service_pb2 as pb
+from stud_cli.local.log_server import EmbeddedServer
 from stud_client.errors import from_rpc
 from stud_core.deck_events import DeckAudited, DeckCardsDealt, DeckClosed, DeckCommitted
 from stud_eventlog import keys
 from stud_eventlog.redis_streams import RedisEventLog
-from stud_service.embedded import EmbeddedServer
 from stud_service.sealing import open_seed
 from tests.support.dealer import (
     Tables,

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from stud_cli.stack import SERVICES
+from stud_cli.local.ports import Port
+from stud_cli.local.system import SERVICES
 from stud_service.keyring import ensure_dev_keys
-from stud_service.ports import Port
 
 ROOT = Path(__file__).parents[2]
 # As the command line says it, and at the end the kernel's own word on it: from outside a root cannot see it.

@@ -10,11 +10,11 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 import pytest_asyncio
 
+from stud_cli.local.log_server import EmbeddedServer
+from stud_cli.local.ports import Port
 from stud_eventlog import keys, redis_streams, redis_wire
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import Append, FeedItem, Head, LobbyRow, LogUnavailable, UnsafeServer, VersionConflict
-from stud_service.embedded import EmbeddedServer
-from stud_service.ports import Port
 from tests.support.eventlogs import an_append, write
 from tests.support.proxy import Proxy
 from tests.support.valkey import command

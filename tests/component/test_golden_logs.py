@@ -16,9 +16,10 @@ from typer.testing import CliRunner
 from rules_service.records import Streams
 from rules_service.referee import Referee
 from stud.table.v1 import table_service_pb2 as pb
-from stud_cli.audit import audit_log
+from stud_cli.inspect.audit import audit_log
+from stud_cli.inspect.verify import verify_log
+from stud_cli.local.log_server import EmbeddedServer
 from stud_cli.main import app
-from stud_cli.verify import verify_log
 from stud_core import events as ev
 from stud_core.deck_events import DeckClosed
 from stud_core.evolve import evolve, fold
@@ -26,7 +27,6 @@ from stud_core.state import Life, Phase, Table
 from stud_core.verdict_events import HandDisputed, HandVerified
 from stud_eventlog import keys
 from stud_eventlog.memory import MemoryEventLog, MemoryStore
-from stud_service.embedded import EmbeddedServer
 from stud_service.kit import Kit
 from stud_service.settings import ServiceSettings
 from stud_wire.commits import decode_commit

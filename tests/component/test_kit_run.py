@@ -20,10 +20,10 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud.table.v1 import table_service_pb2_grpc as rpc
+from stud_cli.local.log_server import EmbeddedServer
+from stud_cli.local.ports import Port
 from stud_eventlog.redis_streams import RedisEventLog
-from stud_service.embedded import EmbeddedServer
 from stud_service.healthcheck import check
-from stud_service.ports import Port
 from tests.support import http2
 from tests.support.kit import token
 from tests.support.kit_process import Running, get_table, initialise, log_url, start

@@ -8,9 +8,9 @@ from typing import Any
 import grpc
 import pytest
 
+from stud_cli.local.log_server import EmbeddedServer
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.trouble import Trouble
-from stud_service.embedded import EmbeddedServer
 from stud_service.healthcheck import check
 from tests.support.kit_process import Running, get_table, initialise, start
 from tests.support.valkey import command, fresh_server, session_server

@@ -14,12 +14,12 @@ import redis.asyncio
 
 from stud.events.v1 import table_events_pb2
 from stud.rules.v1 import rules_service_pb2 as pb
+from stud_cli.local.log_server import EmbeddedServer
 from stud_client.errors import from_rpc
 from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.verdict_events import HandDisputed, HandResolved, HandVerified
 from stud_eventlog import keys
-from stud_service.embedded import EmbeddedServer
 from tests.support.referee_court import CALLS, codes, steal_from_the_winner
 from tests.support.referee_hands import Rig
 from tests.support.rules_process import RulesProcess, judging, until

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from stud_service.embedded import EmbeddedServer, EmbeddedServerError, TornFileError, find_server
-from stud_service.torn_file import Cut, cut_torn_tail
+from stud_cli.local.log_server import EmbeddedServer, EmbeddedServerError, TornFileError, find_server
+from stud_cli.local.torn_file import Cut, cut_torn_tail
 from tests.support.valkey import ENVIRON, command
 
 LAST = b"*3\r\n$3\r\nSET\r\n$4\r\nlast\r\n$5\r\nvalue\r\n"

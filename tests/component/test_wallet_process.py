@@ -15,12 +15,12 @@ import redis.asyncio
 from stud.events.v1 import ledger_events_pb2 as lpb
 from stud.wallet.v1 import wallet_service_pb2 as pb
 from stud.wallet.v1 import wallet_service_pb2_grpc as rpc
+from stud_cli.local.log_server import EmbeddedServer
 from stud_client.errors import from_rpc
 from stud_core import events as te
 from stud_core.ledger import events as ev
 from stud_eventlog import keys
 from stud_eventlog.redis_streams import RedisEventLog
-from stud_service.embedded import EmbeddedServer
 from tests.support.proxy import Proxy
 from tests.support.wallet import Floor, buy_in, cash_out, disputed, resolved, top_up, until, verified
 from tests.support.wallet_process import WalletProcess, banking

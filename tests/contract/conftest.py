@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from stud_cli.local.log_server import EmbeddedServer
 from stud_eventlog.log import EventLog
-from stud_service.embedded import EmbeddedServer
 from tests.support.eventlogs import MemoryWorld, RedisWorld, World
 from tests.support.valkey import session_server, valkey_server  # noqa: F401  (fixtures)
 

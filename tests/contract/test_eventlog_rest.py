@@ -4,12 +4,12 @@ import random
 
 import pytest
 
+from stud_cli.local.log_server import EmbeddedServer
 from stud_eventlog import guards, keys
 from stud_eventlog.log import EventLog
 from stud_eventlog.memory import MemoryEventLog
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import AnotherLog, Append, EventLogError, FeedItem, Head, LobbyRow, NotInitialised
-from stud_service.embedded import EmbeddedServer
 from tests.support.eventlogs import World, an_append, write
 
 STREAM = keys.table_log(7, "t-1")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from stud_cli import upcmd
-from stud_cli.stack import PORTS, SERVICES
+from stud_cli.local import up as up_module
+from stud_cli.local.system import PORTS, SERVICES
 from tests.support.up import STUD, environ, five_free_ports, listens, stud, up
 
 pytestmark = [pytest.mark.xdist_group("system"), pytest.mark.timeout(300)]
@@ -50,7 +50,7 @@ def test_a_torn_file_is_refused_and_cut_when_asked(tmp_path: Path):
 
 def test_what_runs_on_after_a_kill_all_the_same_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """It is told to end when `stud up` is killed; a process that was stopped hears nothing."""
-    monkeypatch.setattr(upcmd, "ENDING_S", 8.0)
+    monkeypatch.setattr(up_module, "ENDING_S", 8.0)
     with up(tmp_path, "--json") as system:
         pids = system.running["pids"]
         assert set(pids) == {*SERVICES, PORTS[0]}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stud_cli.stack import PORTS, SERVICES
+from stud_cli.local.system import PORTS, SERVICES
 from tests.support.up import Up, in_a_terminal, listens, stud, up
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "hands"

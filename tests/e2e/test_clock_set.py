@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stud_cli.stack import SERVICES
+from stud_cli.local.system import SERVICES
 from stud_core import events as ev
 from tests.support.playing import Table
 from tests.support.system import Live, shared

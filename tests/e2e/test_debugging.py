@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stud.table.v1 import table_service_pb2 as pb
-from stud_cli.running import write_running
+from stud_cli.local.pid_file import write_running
 from stud_client import StudError
 from tests.e2e.test_docs import BIN, ROOT, blocks, run_in
 from tests.support import system_faulty

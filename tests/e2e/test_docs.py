@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from stud_cli.running import write_running
-from stud_cli.stack import Stack
+from stud_cli.local.pid_file import write_running
+from stud_cli.local.system import LocalSystem
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
@@ -76,7 +76,7 @@ async def test_the_front_end_example_plays_a_hand_and_the_operators_commands_agr
     (example,) = blocks("front-end.md", "python")
     (tmp_path / "example.py").write_text(example)
     await generate(tmp_path)
-    async with Stack(tmp_path / "var") as stack:
+    async with LocalSystem(tmp_path / "var") as stack:
         write_running(tmp_path / "var" / "stud.json", stack.running())
         code, output = await run_in(tmp_path, sys.executable, "example.py", PYTHONPATH=str(tmp_path / "gen"))
         assert code == 0, output

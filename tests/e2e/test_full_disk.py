@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import redis.exceptions
 
-from stud_service.disk import full_disk
+from stud_cli.local.disk import full_disk
 from tests.support.up import STUD, environ, five_free_ports
 from tests.support.valkey import command
 

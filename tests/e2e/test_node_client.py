@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stud.table.v1 import table_service_pb2 as pb
-from stud_cli.audit import audit_log
+from stud_cli.inspect.audit import audit_log
 from stud_core.ledger.names import RAKE
 from stud_service.tokens import load_private_key, mint
 from tests.support import node

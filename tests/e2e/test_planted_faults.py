@@ -14,10 +14,11 @@ from stud.events.v1 import table_events_pb2
 from stud.rules.v1 import rules_service_pb2 as rules
 from stud.table.v1 import table_service_pb2 as pb
 from stud.wallet.v1 import wallet_service_pb2 as wallet
-from stud_cli.audit import audit_log
-from stud_cli.ledgers import read_ledger
-from stud_cli.verdicts import read_verdicts
-from stud_cli.verify import Verification, verify_table
+from stud_cli.inspect.audit import audit_log
+from stud_cli.inspect.findings import Verification
+from stud_cli.inspect.ledgers import read_ledger
+from stud_cli.inspect.verdicts import read_verdicts
+from stud_cli.inspect.verify import verify_table
 from stud_client import StudError, pages
 from stud_core import events as ev
 from stud_core import verdict_events as ve

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stud_cli.stack import SERVICES
+from stud_cli.local.system import SERVICES
 from tests.support.playing import Table
 from tests.support.system import Live, LiveStack
 

@@ -13,10 +13,10 @@ from typing import Any
 import grpc
 
 from stud.dealer.v1 import dealer_service_pb2_grpc as rpc
+from stud_cli.local.ports import Port
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_service.healthcheck import check
 from stud_service.keyring import FOLDERS, KeyRing, ensure_dev_keys
-from stud_service.ports import Port
 from stud_service.tokens import load_private_key, mint
 
 ROOT = Path(__file__).parents[2]

@@ -13,8 +13,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from stud_cli.history import steps
-from stud_cli.offline import open_log
+from stud_cli.inspect.log import open_log
+from stud_cli.inspect.table_history import steps
 from stud_core.evolve import fold
 from stud_core.state import Table
 from stud_wire.commits import DecodedCommit, decode_commit

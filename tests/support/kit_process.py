@@ -16,10 +16,10 @@ import grpc
 import pytest
 
 from stud.table.v1 import table_service_pb2 as pb
+from stud_cli.local.log_server import EmbeddedServer
+from stud_cli.local.ports import Port
 from stud_eventlog.redis_streams import RedisEventLog
-from stud_service.embedded import EmbeddedServer
 from stud_service.healthcheck import check
-from stud_service.ports import Port
 from tests.support.kit import token, write_keys
 
 ROOT = Path(__file__).parents[2]

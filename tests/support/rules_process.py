@@ -15,11 +15,11 @@ from typing import Any
 import grpc
 
 from stud.rules.v1 import rules_service_pb2_grpc as rpc
+from stud_cli.local.ports import Port
 from stud_eventlog import keys
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_service.healthcheck import check
 from stud_service.keyring import ensure_dev_keys
-from stud_service.ports import Port
 from stud_service.tokens import load_private_key, mint
 from stud_wire.commits import decode_commit
 from tests.support.referee_hands import REFEREE_KEY, Rig, config_of

@@ -17,17 +17,18 @@ from typing import Any, TypeVar
 import pytest
 import pytest_asyncio
 
-from stud_cli.audit import audit_log
-from stud_cli.people import People
-from stud_cli.stack import SERVICES, Stack
-from stud_cli.verdicts import read_verdicts
-from stud_cli.verify import Verification, verify_table
+from stud_cli.inspect.audit import audit_log
+from stud_cli.inspect.findings import Verification
+from stud_cli.inspect.verdicts import read_verdicts
+from stud_cli.inspect.verify import verify_table
+from stud_cli.local.callers import Callers
+from stud_cli.local.log_server import EmbeddedServer
+from stud_cli.local.system import SERVICES, LocalSystem
 from stud_client import StudClient
 from stud_eventlog import keys
 from stud_eventlog.errors import LogUnavailable
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import Head
-from stud_service.embedded import EmbeddedServer
 from stud_service.healthcheck import check
 from stud_service.keyring import KeyRing, ensure_dev_keys
 from stud_service.tokens import mint
@@ -46,7 +47,7 @@ def shared(name: str) -> list[pytest.MarkDecorator]:
     return [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group(name), pytest.mark.timeout(180)]
 
 
-class LiveStack(Stack):
+class LiveStack(LocalSystem):
     """A stack whose services start together; any of them may be another module or have an environment of its own."""
 
     def __init__(
@@ -89,8 +90,8 @@ class LiveStack(Stack):
         await self.start_service(name)
 
 
-class PatientPeople(People):
-    """People who wait for a service that is not there yet, and who read every answer with the strict decoder."""
+class PatientCallers(Callers):
+    """Callers who wait for a service that is not there yet, and who read every answer with the strict decoder."""
 
     def client(self, name: str, role: str) -> StudClient:
         found = self._clients.get((name, role))
@@ -106,7 +107,7 @@ class Live:
 
     def __init__(self, stack: LiveStack) -> None:
         self.stack = stack
-        self.people = PatientPeople(stack.endpoints, stack.keys_dir)
+        self.people = PatientCallers(stack.endpoints, stack.keys_dir)
         self.log: RedisEventLog = None  # type: ignore[assignment]  # connected in `open`
         self._numbers = itertools.count(1)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from stud_service.embedded import EmbeddedServer
+from stud_cli.local.log_server import EmbeddedServer
 
 ENVIRON = {"PATH": os.environ.get("PATH", "")}
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import grpc
 
 from stud.wallet.v1 import wallet_service_pb2_grpc as rpc
+from stud_cli.local.ports import Port
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_service.healthcheck import check
 from stud_service.keyring import ensure_dev_keys
-from stud_service.ports import Port
 from stud_service.tokens import load_private_key, mint
 from tests.support.wallet import until
 

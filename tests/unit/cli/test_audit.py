@@ -10,9 +10,9 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from stud_cli import audit as module
-from stud_cli.audit import Audit, audit_log, show
-from stud_cli.ledgers import Ledger, read_ledger
+from stud_cli.inspect import audit as module
+from stud_cli.inspect.audit import Audit, audit_log, show
+from stud_cli.inspect.ledgers import Ledger, read_ledger
 from stud_core import deck_events as de
 from stud_core import events as ev
 from stud_core import verdict_events as ve

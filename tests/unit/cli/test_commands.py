@@ -12,8 +12,8 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from stud_cli.local.pid_file import RunningSystem, read_running, write_running
 from stud_cli.main import app
-from stud_cli.running import RunningStack, read_running, write_running
 
 
 def commands(of: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
@@ -182,7 +182,7 @@ def test_the_demo_wants_a_new_directory(tmp_path: Path):
 
 
 def test_nothing_is_started_twice():
-    write_running(Path("var/stud.json"), RunningStack("redis://there", {}, "var", "var/keys", os.getpid(), {}))
+    write_running(Path("var/stud.json"), RunningSystem("redis://there", {}, "var", "var/keys", os.getpid(), {}))
     ended = run("up")
     assert ended.exit_code == 2
     assert f"already up (process {os.getpid()})" in " ".join(ended.stderr.split())
@@ -278,7 +278,7 @@ def test_what_is_no_key_is_named(left: bool):
 
 def test_the_token_of_a_running_system_is_made_with_its_keys(tmp_path: Path):
     keys = tmp_path / "elsewhere"
-    write_running(Path("var/stud.json"), RunningStack("redis://there", {}, "data", str(keys), os.getpid(), {}))
+    write_running(Path("var/stud.json"), RunningSystem("redis://there", {}, "data", str(keys), os.getpid(), {}))
     assert run("token", "alice").exit_code == 0
     assert keys.is_dir()
     assert not Path("var/keys").exists()
@@ -288,7 +288,7 @@ def test_the_token_of_a_running_system_is_made_with_its_keys(tmp_path: Path):
 
 
 def test_what_runs_is_read_back():
-    running = RunningStack("redis://there", {"table": "127.0.0.1:1"}, "data", "keys", os.getpid(), {"table": 7})
+    running = RunningSystem("redis://there", {"table": "127.0.0.1:1"}, "data", "keys", os.getpid(), {"table": 7})
     write_running(Path("a/stud.json"), running)
     found = read_running(Path("a/stud.json"))
     assert found is not None
@@ -304,5 +304,5 @@ def test_what_cannot_be_read_does_not_run(text: str | None):
 
 def test_what_has_ended_does_not_run():
     """No process has this number: it is above what any system gives."""
-    write_running(Path("stud.json"), RunningStack("redis://there", {}, "data", "keys", 2**22 + 1, {}))
+    write_running(Path("stud.json"), RunningSystem("redis://there", {}, "data", "keys", 2**22 + 1, {}))
     assert read_running(Path("stud.json")) is None

@@ -12,9 +12,9 @@ import pytest
 import structlog
 
 from stud.table.v1 import table_service_pb2 as pb
-from stud_cli import audit as module
-from stud_cli.audit import audit_log
-from stud_cli.history import steps
+from stud_cli.inspect import audit as module
+from stud_cli.inspect.audit import audit_log
+from stud_cli.inspect.table_history import steps
 from stud_core import events as ev
 from stud_core import verdict_events as ve
 from stud_core.events import Verb

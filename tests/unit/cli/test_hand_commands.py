@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from stud_cli import adjudicate as module
-from stud_cli.handfile import STDIN, BadLine, count_hands, parse_hand
-from stud_cli.handreport import Report
-from stud_cli.handscript import table_config
-from stud_cli.judging import Verdict, judge
+from stud_cli.hands import report as module
+from stud_cli.hands.rehearsal import BANKROLL, LEAST, fund
+from stud_cli.hands.rehearse import AT_ONCE, decks_can_be_stacked
+from stud_cli.hands.report import Report
 from stud_cli.main import app
-from stud_cli.rehearsal import BANKROLL, LEAST, fund
-from stud_cli.rehearse import AT_ONCE, decks_can_be_stacked
 from stud_client import StudError
 from stud_core import validate
 from stud_core.amounts import MAX_AMOUNT, MAX_BALANCE
+from stud_hands.adjudication import Verdict, judge
+from stud_hands.record import STDIN, BadLine, count_hands, parse_hand
+from stud_hands.script import table_config
 from tests.arch.repository import ROOT
 
 MERGE = (ROOT / "tests" / "golden" / "hands" / "merge.jsonl").read_text()

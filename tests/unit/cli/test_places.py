@@ -11,13 +11,14 @@ import msgspec
 import pytest
 from typer.testing import CliRunner, Result
 
-from stud_cli import demo as demo_module
-from stud_cli import output, upcmd
-from stud_cli.demo import _new_directory, _that_fit
+from stud_cli import output
+from stud_cli.local import demo as demo_module
+from stud_cli.local import up as up_module
+from stud_cli.local.demo import _new_directory, _that_fit
+from stud_cli.local.pid_file import RunningSystem, mark_of, orphans, read_running, write_running
+from stud_cli.local.system import LocalSystem, LocalSystemError
 from stud_cli.main import app
 from stud_cli.output import console
-from stud_cli.running import RunningStack, mark_of, orphans, read_running, write_running
-from stud_cli.stack import Stack, StackError
 from tests.support.up import five_free_ports
 
 
@@ -57,15 +58,15 @@ def test_two_demos_at_once_have_two_directories(tmp_path: Path, monkeypatch: pyt
 async def test_a_port_of_the_row_that_is_taken_is_named(tmp_path: Path):
     first = five_free_ports()
     with socket.create_server(("127.0.0.1", first + 2)):
-        stack = Stack(tmp_path, first_port=first)
-        with pytest.raises(StackError, match=rf"port {first + 2} for dealer is in use: .* --port"):
+        stack = LocalSystem(tmp_path, first_port=first)
+        with pytest.raises(LocalSystemError, match=rf"port {first + 2} for dealer is in use: .* --port"):
             await stack.start()
         assert not stack.server.running
 
 
 @pytest.mark.parametrize("build", ["this", "an earlier one"])
 def test_services_that_outlived_their_starter_are_named(build: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(upcmd, "ENDING_S", 0.1)
+    monkeypatch.setattr(up_module, "ENDING_S", 0.1)
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "wallet_service"
     script.write_text("import sys; print(flush=True); sys.stdin.read()")
@@ -76,7 +77,7 @@ def test_services_that_outlived_their_starter_are_named(build: str, tmp_path: Pa
         assert wallet.stdout is not None
         wallet.stdout.readline()
         pids = {"wallet": wallet.pid, "table": ended.pid, "rules": os.getpid()}
-        running = RunningStack("redis://", {}, "var", "var/keys", ended.pid, pids)
+        running = RunningSystem("redis://", {}, "var", "var/keys", ended.pid, pids)
         if build == "an earlier one":
             Path("var").mkdir()
             Path("var/stud.json").write_bytes(msgspec.json.encode(running))
@@ -103,7 +104,7 @@ def test_a_server_that_an_earlier_build_started_is_known_by_where_it_listens(url
     ) as server:
         assert server.stdout is not None
         server.stdout.readline()
-        running = RunningStack(url, {}, "var", "var/keys", ended.pid, {"redis": server.pid})
+        running = RunningSystem(url, {}, "var", "var/keys", ended.pid, {"redis": server.pid})
         (tmp_path / "a.json").write_bytes(msgspec.json.encode(running))
         assert orphans(tmp_path / "a.json") == ({"redis": server.pid} if "7199" in url else {})
         running.pids = {"redis": os.getpid()}
@@ -113,7 +114,7 @@ def test_a_server_that_an_earlier_build_started_is_known_by_where_it_listens(url
 
 
 def test_the_services_of_a_living_starter_are_no_orphans(tmp_path: Path):
-    running = RunningStack("redis://", {}, "var", "var/keys", os.getpid(), {"wallet": os.getpid()})
+    running = RunningSystem("redis://", {}, "var", "var/keys", os.getpid(), {"wallet": os.getpid()})
     write_running(tmp_path / "stud.json", running)
     assert orphans(tmp_path / "stud.json") == {}
     marks = dict.fromkeys(("up", "wallet"), mark_of(os.getpid()))
@@ -131,7 +132,7 @@ def test_a_process_is_known_by_more_than_its_number(why: str, tmp_path: Path):
             "after a restart of the machine": {"up": f"0{boot[1:]}0 {started}"},
             "an earlier build": {},
         }[why]
-        running = RunningStack("redis://", {}, "var", "var/keys", stranger.pid, {"wallet": stranger.pid}, marks)
+        running = RunningSystem("redis://", {}, "var", "var/keys", stranger.pid, {"wallet": stranger.pid}, marks)
         path.write_bytes(msgspec.json.encode(running))
         assert (read_running(path), orphans(path)) == (None, {})
         stranger.communicate(b"\n")
@@ -144,7 +145,7 @@ def test_a_stud_up_that_was_killed_and_not_buried_yet_is_gone(build: str, tmp_pa
     path = tmp_path / "stud.json"
     with subprocess.Popen([sys.executable, str(stud_up)], stdin=subprocess.PIPE) as process:
         marks = {"up": mark_of(process.pid)} if build == "this" else {}
-        running = RunningStack("redis://", {}, "var", "var/keys", process.pid, {}, marks)
+        running = RunningSystem("redis://", {}, "var", "var/keys", process.pid, {}, marks)
         path.write_bytes(msgspec.json.encode(running))
         assert read_running(path) == running
         process.kill()

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from stud_cli.stack import StackError
-from stud_cli.stopping import SIGNALS, OneStop, run_with_one_stop, to_its_end
+from stud_cli.local.stopping import SIGNALS, OneStop, run_with_one_stop, to_its_end
+from stud_cli.local.system import LocalSystemError
 
 
 @pytest.fixture(autouse=True)
@@ -100,16 +100,16 @@ def test_who_was_started_to_outlive_his_terminal_does():
 
 async def test_a_fault_of_the_stop_is_told():
     async def end() -> None:
-        raise StackError("no")
+        raise LocalSystemError("no")
 
-    with pytest.raises(StackError):
+    with pytest.raises(LocalSystemError):
         await to_its_end(end())
 
 
 def test_no_command_that_starts_something_has_a_way_of_its_own():
     """Where a log or a system may be started, it is stopped as all of them are."""
     folder = Path(__file__).resolve().parents[3] / "libs" / "stud_cli"
-    for path in folder.glob("*.py"):
+    for path in folder.rglob("*.py"):
         text = path.read_text()
-        if any(words in text for words in ("open_log(", "Stack(")) and path.name not in {"offline.py", "stack.py"}:
+        if any(words in text for words in ("open_log(", "LocalSystem(")) and path.name not in {"log.py", "system.py"}:
             assert "asyncio.run(" not in text, path

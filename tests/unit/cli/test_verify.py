@@ -5,8 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from stud_cli.verdicts import Verdicts, read_verdicts
-from stud_cli.verify import Problem, Verification, _verify_chain, verify_log, verify_table
+from stud_cli.inspect.findings import Problem, Verification
+from stud_cli.inspect.verdicts import Verdicts, read_verdicts
+from stud_cli.inspect.verify import _verify_chain, verify_log, verify_table
 from stud_core import deck_events as de
 from stud_core import events as ev
 from stud_core import verdict_events as ve
@@ -28,6 +29,9 @@ async def verified(log: MemoryEventLog, key: Key | None = HISTORY.referee_key) -
 
 def counted(found: Verification) -> tuple[int, int, list[Problem]]:
     return found.tables, found.hands, found.problems
+
+
+COMMITTED = next(e for e in HISTORY.events(DECK) if isinstance(e, de.DeckCommitted) and e.hand_no == 2)
 
 
 async def told(changes: dict[str, Change], key: Key | None = HISTORY.referee_key) -> list[Problem]:
@@ -309,13 +313,36 @@ async def test_another_seed_than_the_committed_one_is_found():
     box = seal_seed(HISTORY.referee_key, bytes(range(32)), T, 2, commitment)
     problems = await told({DECK: with_fields(de.DeckClosed, seed=box)})
     assert problems[0].what == "deck of hand 2: the seed is not the committed one"
-    assert problems[0].version == version_of(DECK, de.DeckClosed)
+    assert problems[0].version == version_of(DECK, de.DeckCommitted)
+
+
+async def test_a_stacked_deck_at_a_table_that_may_not_have_one_is_found():
+    (problem,) = await told({DECK: with_fields(de.DeckCommitted, stacked=True)})
+    assert problem.what == "deck of hand 2: a stacked deck at a table that may not have one"
+
+
+async def test_a_second_commitment_is_found():
+    def again(event: Any) -> Any:
+        other = isinstance(event, de.DeckSealed) and event.hand_no == 2
+        return msgspec.structs.replace(COMMITTED, commitment=bytes(32)) if other else event
+
+    whats = [problem.what for problem in await told({DECK: again})]
+    assert "deck of hand 2: it was not committed to exactly once" in whats
+    assert "hand 2: the table plays another deck than the dealer committed to" in whats
+
+
+async def test_a_deal_that_is_answered_twice_is_found():
+    def again(event: Any) -> Any:
+        third = isinstance(event, de.DeckCardsDealt) and (event.hand_no, event.deal_no) == (2, 3)
+        return msgspec.structs.replace(event, deal_no=2) if third else event
+
+    assert "hand 2: a deal was answered twice, and not alike" in [p.what for p in await told({DECK: again})]
 
 
 async def test_a_seed_that_cannot_be_opened_is_found():
     problems = await told({}, ANOTHER_KEY)
     assert [problem.what for problem in problems] == [
-        f"deck of hand {n}: cannot be opened (WrongKey)" for n in (1, 2, 3)
+        f"deck of hand {n}: cannot be opened (WRONG_KEY)" for n in (1, 2, 3)
     ]
 
 
@@ -330,7 +357,7 @@ async def test_decks_of_which_none_opens_have_another_key(broken: int):
 
     found = await verify_log(await HISTORY.log({DECK: elsewhere}), None, HISTORY.referee_key)
     assert (found.decks_closed, found.decks_opened, found.has_another_key) == (3, 3 - broken, broken == 3)
-    not_opened = [problem for problem in found.problems if "(WrongKey)" in problem.what]
+    not_opened = [problem for problem in found.problems if "(WRONG_KEY)" in problem.what]
     assert len(not_opened) == (0 if broken == 3 else broken)
 
 
@@ -341,12 +368,12 @@ async def test_a_box_that_was_altered_tells_that_the_key_is_right():
         return msgspec.structs.replace(event, seed=msgspec.structs.replace(event.seed, box=bytes(48)))
 
     found = await verify_log(await HISTORY.log({DECK: altered}), None, HISTORY.referee_key)
-    assert (found.has_another_key, [p.what[-11:] for p in found.problems]) == (False, ["(BrokenBox)"] * 3)
+    assert (found.has_another_key, [p.what[-11:] for p in found.problems]) == (False, ["BROKEN_BOX)"] * 3)
 
 
 async def test_a_shuffle_that_this_version_does_not_know_is_found():
     (problem,) = await told({DECK: with_fields(de.DeckCommitted, shuffle_version=99)})
-    assert problem.what == "deck of hand 2: cannot be opened (UnknownShuffle)"
+    assert problem.what == "deck of hand 2: cannot be opened (UNKNOWN_SHUFFLE)"
 
 
 # ------------------------------------------------------------------- ends and decisions

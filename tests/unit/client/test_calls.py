@@ -12,12 +12,12 @@ from stud.dealer.v1 import dealer_service_pb2 as dealer_pb
 from stud.dealer.v1 import dealer_service_pb2_grpc as dealer_rpc
 from stud.table.v1 import table_service_pb2 as pb
 from stud.table.v1 import table_service_pb2_grpc as rpc
+from stud_cli.local.ports import Port
 from stud_client import Endpoints, StudClient, StudError, calling, load_endpoints, pages
 from stud_client.errors import from_rpc
 from stud_core.events import Option, Size, Verb
 from stud_core.rejection import Problem, Reason, Rejection
 from stud_service.identity import caller
-from stud_service.ports import Port
 from stud_service.refusals import Refused
 from stud_wire.codec import from_message
 from tests.support.kit import House, serving, token

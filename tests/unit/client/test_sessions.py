@@ -9,9 +9,9 @@ import pytest
 from stud.common.v1 import seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud.table.v1 import table_service_pb2_grpc as rpc
+from stud_cli.local.ports import Port
 from stud_client import Endpoints, StudClient, StudError, following
 from stud_client.session import TableSession
-from stud_service.ports import Port
 from stud_service.refusals import Refused
 from tests.support.kit import House, serving, token, until
 

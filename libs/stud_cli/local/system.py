@@ -1,0 +1,318 @@
+"""The whole system on one machine: an embedded server and the four services, each a process of its own.
+
+Used by ``stud up``, ``stud demo``, ``stud rehearse`` and the tests. Processes are started in order, each
+once the one before is healthy; `supervisor` starts again what dies; stopping goes in reverse order, services
+before the server. Whoever is killed here takes everything along (`stud_cli.local.parent_death`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Self
+
+from rich.console import Console
+
+from stud_cli.exit_codes import CouldNotRun
+from stud_cli.local.disk import full_disk
+from stud_cli.local.log_server import AOF_DIR, EmbeddedServer, EmbeddedServerError, TornFileError, holds_log
+from stud_cli.local.parent_death import bound_to_us
+from stud_cli.local.pid_file import SERVER, RunningSystem
+from stud_cli.local.ports import Port
+from stud_cli.local.progress import Patience, Waiting
+from stud_cli.local.stopping import to_its_end
+from stud_cli.local.torn_file import cut_torn_tail
+from stud_eventlog.errors import EventLogError
+from stud_eventlog.redis_streams import RedisEventLog
+from stud_service.healthcheck import asked
+from stud_service.keyring import KeyringError, ensure_dev_keys
+from stud_topology import services
+
+SERVICES = services.NAMES
+"""In the order of their start."""
+
+FIRST_PORT = services.LOG_PORT
+
+TAIL_BYTES = 64 * 1024
+"""So much of the end of a log is looked at."""
+
+PORTS = (SERVER, *(service.name for service in services.BY_PORT))
+"""Who listens on the first port, the next one, and so on."""
+
+SILENT_S = 40.0
+"""A service that reads its log may take as long as it gets on; after so long without it is given up."""
+
+STOP_WITHIN_S = 10.0
+INITIALISED = "initialised"
+
+
+class LocalSystemError(CouldNotRun):
+    """The system could not be started, or kept; the text says which part and what would help."""
+
+
+Report = Callable[[str], None]
+
+
+class LocalSystem:
+    """Start and stop everything below ``data_dir``."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        first_port: int = 0,
+        allow_stacked_decks: bool = False,
+        cut_torn_tail: bool = False,
+        environ: Mapping[str, str] | None = None,
+        report: Report = lambda _: None,
+        console: Console | None = None,
+    ) -> None:
+        """``first_port``: five in a row are used, as PORTS says; 0 = whatever is free. ``console``: where a start that
+        takes long is shown.
+        """
+        self._own = {} if first_port else {name: Port() for name in SERVICES}
+        row = {name: first_port + number for number, name in enumerate(PORTS)}
+        self.data_dir = data_dir
+        self.keys_dir = data_dir / "keys"
+        self.report = report
+        self.server = EmbeddedServer(data_dir / "redis", port=first_port)
+        self.ports = {name: self._own[name].number if self._own else row[name] for name in SERVICES}
+        self.processes: dict[str, asyncio.subprocess.Process] = {}
+        self.stopping = False
+        self.silent_s = SILENT_S
+        self._is_up = False
+        self._console = console
+        self._first_port = first_port
+        self._allow_stacked = allow_stacked_decks
+        self._may_cut = cut_torn_tail
+        self._environ = dict(environ or {})
+
+    @property
+    def endpoints(self) -> dict[str, str]:
+        """Service name -> host:port."""
+        return {name: f"127.0.0.1:{port}" for name, port in self.ports.items()}
+
+    @property
+    def redis_url(self) -> str:
+        """Where the log is."""
+        return self.server.url
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self.start()
+        except BaseException:
+            await self.stop()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    # Starting
+
+    async def start(self) -> None:
+        """Start the server, then each service in order. Raises LocalSystemError."""
+        try:
+            await self._start()
+        except OSError as error:
+            problem = full_disk(self.data_dir) or (
+                f"{self.data_dir} cannot be used as a data directory ({error.strerror}): name another one"
+            )
+            raise LocalSystemError(problem) from error
+        self._is_up = True
+
+    async def _start(self) -> None:
+        (self.data_dir / "logs").mkdir(parents=True, exist_ok=True)
+        if problem := full_disk(self.data_dir):
+            raise LocalSystemError(problem)
+        try:
+            ensure_dev_keys(self.keys_dir)
+        except KeyringError as error:
+            raise LocalSystemError(str(error)) from error
+        self._take_ports()
+        try:
+            await self.start_server(say_uncut=self._may_cut)
+            self.report(f"log      {self.redis_url}")
+            await self._initialise()
+        except EventLogError as error:
+            raise LocalSystemError(f"the log's server: {error}") from error
+        for name in SERVICES:
+            await self.start_service(name)
+            self.report(f"{name:<8} {self.endpoints[name]}")
+
+    def _take_ports(self) -> None:
+        """Say at once which port of a named row is taken."""
+        if self._own or self.server.is_external:
+            return
+        own: dict[str, Port] = {}
+        for number, name in enumerate(PORTS, self._first_port):
+            try:
+                own[name] = Port(number)
+            except OSError:
+                who = "the log's server" if name == SERVER else name
+                raise LocalSystemError(
+                    f"port {number} for {who} is in use: choose another row of five with --port"
+                ) from None
+        self._own = own
+
+    async def start_server(self, *, say_uncut: bool = False) -> None:
+        """Start the log's server on what it kept, however long it reads. Raises LocalSystemError."""
+        folder = self.server.data_dir
+        if (self.data_dir / INITIALISED).exists() and not self.server.is_external and not holds_log(folder):
+            raise LocalSystemError(f"the log of {self.data_dir} is gone: put {folder / AOF_DIR} back from a copy")
+        try:
+            await self._load_or_cut(folder, say_uncut=say_uncut)
+        except EmbeddedServerError as error:
+            raise LocalSystemError(f"the log's server: {with_way_out(error, self.data_dir)}") from error
+
+    async def _load_or_cut(self, folder: Path, *, say_uncut: bool) -> None:
+        try:
+            await self._load()
+            if say_uncut:
+                self.report("cut      nothing: the log's file ends with a whole write")
+        except TornFileError as torn:
+            if not self._may_cut:
+                raise
+            cut = await cut_torn_tail(torn, folder)
+            self.report(
+                f"cut      {cut.size} bytes of a write that never ended off {cut.file}; the file as it was is kept as "
+                f"{cut.copy}"
+            )
+            await self._load()
+
+    async def _load(self) -> None:
+        with self._waiting() as waiting:
+            await self.server.start(loading=lambda share: waiting.show("log      reads its file", share))
+
+    async def _initialise(self) -> None:
+        """Write the log's marker once in the life of this directory: a log that lost it is not started over."""
+        marker = self.data_dir / INITIALISED
+        if marker.exists():
+            return
+        log = await RedisEventLog.connect(self.redis_url)
+        try:
+            await log.initialise()
+        finally:
+            await log.close()
+        marker.write_text("The log of this directory was initialised. If it is gone, restore it.\n")
+
+    async def start_service(self, name: str) -> None:
+        """Start one service and wait until it is healthy. Raises LocalSystemError with the end of its log."""
+        with self.log_path(name).open("ab") as sink:
+            process = await asyncio.create_subprocess_exec(
+                *bound_to_us([sys.executable, "-m", self._module(name)]),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=sink,
+                stderr=sink,
+                env=self._environment(name),
+                start_new_session=True,
+            )
+        self.processes[name] = process
+        with self._waiting() as waiting:
+            await self._wait_healthy(name, process, waiting)
+
+    def log_path(self, name: str) -> Path:
+        """Where a service writes its log."""
+        return self.data_dir / "logs" / f"{name}.log"
+
+    def _module(self, name: str) -> str:
+        return services.service_called(name).module
+
+    def _environment(self, name: str) -> dict[str, str]:
+        return {
+            **os.environ,
+            "STUD_REDIS_URL": self.redis_url,
+            "STUD_KEYS_DIR": str(self.keys_dir),
+            f"STUD_{name.upper()}_LISTEN": self.endpoints[name],
+            "STUD_ALLOW_STACKED_DECKS": "1" if self._allow_stacked else "0",
+            **self._environ,
+        }
+
+    def _waiting(self) -> Waiting:
+        """Only a start is drawn: later there may be something else on the screen."""
+        return Waiting(None if self._is_up else self._console)
+
+    async def _wait_healthy(self, name: str, process: asyncio.subprocess.Process, waiting: Waiting) -> None:
+        """Wait for a service as long as it gets on with its log. Raises LocalSystemError."""
+        patience, grpc_name = Patience(self.silent_s), services.service_called(name).grpc_name
+        while True:
+            if process.returncode is not None:
+                raise LocalSystemError(f"{name} ended with {process.returncode} at start: {self.last_words(name)}")
+            if not (self._is_up or self.server.running):
+                raise LocalSystemError(f"the log's server died: {self.server.why_it_ended()}")
+            problem, commits = await asyncio.to_thread(asked, self.endpoints[name], grpc_name, timeout_s=1.0)
+            if problem is None:
+                return
+            patience.heard(commits)
+            doing = f"reads its log: {commits:,} commits" if commits else "starts"
+            waiting.show(f"{name:<8} {doing}")
+            if patience.is_over:
+                raise LocalSystemError(
+                    f"{name} is not healthy and has not got on for {self.silent_s:.0f} s ({problem}, {commits} commits "
+                    f"read): {self.last_words(name)}"
+                )
+            await asyncio.sleep(0.05)
+
+    # What becomes of them
+
+    def last_words(self, name: str) -> str:
+        """Return what explains the end of a service: the end of its log, and the disk that took no more of it."""
+        problem = full_disk(self.data_dir)
+        return "\n".join([*([problem] if problem else []), *last_lines(self.log_path(name))]) or "its log is empty"
+
+    async def kill_service(self, name: str) -> None:
+        """End a service at once, as a crash would (SIGKILL)."""
+        process = self.processes.pop(name)
+        process.kill()
+        await process.wait()
+
+    async def stop(self) -> None:
+        """Stop services in reverse order, then the server; who is cancelled meanwhile hears of it afterwards."""
+        await to_its_end(self._stop())
+
+    async def _stop(self) -> None:
+        self.stopping = True
+        for name in reversed(SERVICES):
+            process = self.processes.pop(name, None)
+            if process is not None and process.returncode is None:
+                await self._end(process)
+        await self.server.stop()
+
+    async def _end(self, process: asyncio.subprocess.Process) -> None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            async with asyncio.timeout(STOP_WITHIN_S):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+    def running(self) -> RunningSystem:
+        """Return what ``var/stud.json`` should say."""
+        pids = {name: process.pid for name, process in self.processes.items() if process.returncode is None}
+        if self.server.running and self.server.pid is not None:
+            pids[SERVER] = self.server.pid
+        return RunningSystem(self.redis_url, self.endpoints, str(self.data_dir), str(self.keys_dir), os.getpid(), pids)
+
+
+def last_lines(path: Path, count: int = 5) -> list[str]:
+    """Return the last lines of a log, however large it is; of what is no file (a pipe, a device) none."""
+    if not path.is_file():
+        return []
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - TAIL_BYTES))
+        return file.read(TAIL_BYTES).decode(errors="replace").splitlines()[-count:]
+
+
+def with_way_out(error: Exception, data_dir: Path) -> str:
+    """Return an error's text; where there is a way out of it, with the command that takes it."""
+    if not isinstance(error, TornFileError):
+        return str(error)
+    return (
+        f"{error}: `stud up --data {data_dir} --cut-torn-tail` keeps a copy of it and cuts that write, which was "
+        "never acknowledged"
+    )

@@ -1,0 +1,1 @@
+"""Recorded hands: read, followed and judged by the rules alone. Knows no service, no log and no clock."""
