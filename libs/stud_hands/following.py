@@ -14,6 +14,7 @@ import msgspec
 
 from stud_core import events as ev
 from stud_core.events import Option, Verb
+from stud_core.wording import phrase
 from stud_hands.course import Move, Outcome
 from stud_hands.script import Script, compare
 
@@ -70,7 +71,7 @@ class Follower:
 
     def answer(self, seat: int, options: Sequence[Option]) -> Answer:
         """Return what was recorded of the seat whose turn it is; raises NotAsRecorded."""
-        who, legal = self._names[seat], ", ".join(describe(option) for option in options)
+        who, legal = self._names[seat], ", ".join(phrase(option, options) for option in options)
         if len(self.moves) == len(self.script.moves):
             raise NotAsRecorded(f"the record ends where {who} has to act on street {self._street}: {legal}")
         move = self.script.moves[len(self.moves)]
@@ -135,11 +136,3 @@ def literal_verb(move: Move, options: Sequence[Option]) -> Verb:
     if move.verb in {"bring_in", "call"} and possible & {Verb.BRING_IN, Verb.CALL}:
         return min(possible & {Verb.BRING_IN, Verb.CALL})
     return Verb[move.verb.upper()]
-
-
-def describe(option: Option) -> str:
-    """A legal action for people: ``"raise to 8800"``."""
-    name = option.verb.name.lower().replace("_", " ")
-    if option.verb in WAGERS:
-        return f"{name} to {option.to}"
-    return name if option.verb in {Verb.FOLD, Verb.CHECK} else f"{name} {option.amount}"

@@ -9,7 +9,7 @@ from stud_core.decide import step
 from stud_core.rejection import Rejection
 from stud_core.state import Phase
 from stud_core.state import Table as TableState
-from stud_hands.following import Follower, NotAsRecorded, describe
+from stud_hands.following import Follower, NotAsRecorded
 from stud_hands.script import Script
 
 
@@ -84,9 +84,7 @@ class CorePlay:
         context = cmd.Context(now_ms=0, version=self.state.version + 1)
         answer = step(self.state, command, context)
         if isinstance(answer, Rejection):
-            legal = ", ".join(describe(option) for option in answer.legal)
-            text, _, _ = answer.text.partition("; legal:")
-            raise NotAsRecorded(f"{what}{answer.reason}: {text}" + (f"; legal: {legal}" if legal else ""))
+            raise NotAsRecorded(f"{what}{answer.reason}: {answer.text}")
         events, self.state = answer
         if self.state.wants_showdown:
             hand = self.state.running

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from stud_core.cards import parse_cards
-from stud_core.events import Option, Verb
+from stud_core.events import Verb
 from stud_core.ranks import rank_best
 from stud_core.ruleset import OddUnits
 from stud_hands.adjudication import Verdict, judge
 from stud_hands.course import ContradictionError, Course, Move, course_of
-from stud_hands.following import describe, literal_verb
+from stud_hands.following import literal_verb
 from stud_hands.hidden.cards import Cards, draw
 from stud_hands.hidden.proofs import Proofs
 from stud_hands.record import parse_hand
@@ -296,9 +296,6 @@ def test_a_record_that_stops_too_early_says_who_should_have_acted():
     assert "the record ends where P1 has to act on street 7" in verdict(hand).why
 
 
-def test_actions_for_people():
-    assert describe(Option(Verb.BRING_IN, 40, 40, None, all_in=False)) == "bring in 40"
-    assert describe(Option(Verb.COMPLETE, 60, 100, None, all_in=False)) == "complete to 100"
-    assert describe(Option(Verb.CHECK, 0, 0, None, all_in=False)) == "check"
+def test_an_action_that_nothing_matches_is_tried_by_its_name():
     assert literal_verb(Move(1, 4, "bet", 50, 50, all_in=False), ()) is Verb.BET
     assert literal_verb(Move(1, 3, "call", 50, 50, all_in=False), ()) is Verb.CALL
