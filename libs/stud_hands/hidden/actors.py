@@ -16,7 +16,7 @@ from typing import Final
 from stud_core.cards import rank_of
 from stud_core.ranks import board_strength
 from stud_hands.course import Course, StreetFacts
-from stud_hands.hidden.proofs import unseen_cards
+from stud_hands.hidden.known import unseen_cards
 
 MOST_WAYS: Final = 128  # of all-in players who may have been low or high where somebody else acted first
 LOWEST_PAIR: Final = board_strength((0, 1))

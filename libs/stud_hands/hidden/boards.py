@@ -7,7 +7,7 @@ player who was first, whatever contradicts the record least.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import chain, combinations, islice
+from itertools import combinations, islice
 from random import Random
 from typing import Final, TypeVar
 
@@ -17,6 +17,7 @@ from stud_core.ranks import board_strength
 from stud_core.ruleset import Ruleset
 from stud_core.state import Hand, Phase
 from stud_hands.course import Course, StreetFacts
+from stud_hands.hidden.known import unseen_cards
 
 T = TypeVar("T")
 Placing = list[tuple[int, int, int]]  # seat, which of his up cards, and the card that goes there
@@ -36,8 +37,7 @@ class Boards:
         self.community = course.community
         self.forced = {seat: list(course.forced.get(seat, ())) for seat in course.stacks}
         self.shown = {card for cards in self.forced.values() for card in cards}
-        seen = {self.community, *chain(*self.down.values(), *self.up.values()), *chain(*self.forced.values())}
-        self.unseen = [card for card in range(DECK_SIZE) if card not in seen]
+        self.unseen = unseen_cards(course)
         rng.shuffle(self.unseen)
         if course.common and self.community is None:
             self.community = self.unseen.pop()

@@ -22,7 +22,8 @@ from stud_core.cards import DECK_SIZE
 from stud_core.ruleset import OddUnits, Ruleset
 from stud_hands.course import Course
 from stud_hands.hidden.boards import Boards, copied, filled
-from stud_hands.hidden.proofs import Proofs, beaten, best_fives, pays_otherwise
+from stud_hands.hidden.known import best_fives
+from stud_hands.hidden.proofs import Proofs, beaten, pays_otherwise
 from stud_hands.hidden.showdown import Demands, Drawn, Held, fitting_hands
 from stud_hands.pots import Winners, pots_of, results, shares
 

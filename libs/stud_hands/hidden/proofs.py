@@ -8,58 +8,17 @@ budget cuts short proves nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import combinations
 from random import Random
 from typing import Final
 
-from stud_core.cards import DECK_SIZE
-from stud_core.ranks import rank_best
 from stud_core.ruleset import OddUnits, Ruleset
 from stud_hands.course import HAND, Course
+from stud_hands.hidden.known import best_fives, known_cards, known_hands, known_ranks, unseen_cards
 from stud_hands.hidden.showdown import Demands, Drawn, Held, fitting_hands
 from stud_hands.pots import Winners, shares
 
 ALL_WAYS: Final = 100_000
 MOST_HIDDEN: Final = 3  # hands of a player with more hidden cards are too many to go through
-
-
-def known_cards(course: Course, seat: int) -> tuple[int, ...]:
-    """What a player has for sure: dealt openly, shown, or the river for all."""
-    dealt = [*course.down[seat], *course.up[seat], course.community if course.common else None]
-    return (*(card for card in dealt if card is not None), *course.forced.get(seat, ()))
-
-
-def best_fives(course: Course) -> dict[int, int]:
-    """Ranks of the hands of which only the best five cards were shown.
-
-    A show of five that makes a better hand with whatever else the player can have is a mere show, and tells no rank.
-    """
-    unseen = unseen_cards(course)
-    ranks: dict[int, int] = {}
-    for seat, shown in course.best_five.items():
-        own, rank = known_cards(course, seat), rank_best(shown)
-        if seat in course.live and any(
-            rank_best((*own, *rest)) == rank for rest in combinations(unseen, max(HAND - len(own), 0))
-        ):
-            ranks[seat] = rank
-    return ranks
-
-
-def unseen_cards(course: Course) -> list[int]:
-    """The cards that the record does not tell."""
-    seen = {course.community, *(card for seat in course.stacks for card in known_cards(course, seat))}
-    return [card for card in range(DECK_SIZE) if card not in seen]
-
-
-def known_hands(course: Course) -> dict[int, list[int]]:
-    """The hands of the live players of whom all cards are known."""
-    hands = {seat: list(known_cards(course, seat)) for seat in course.live}
-    return {seat: cards for seat, cards in hands.items() if len(cards) == HAND}
-
-
-def known_ranks(course: Course) -> dict[int, int]:
-    """Ranks that no hidden card can change."""
-    return best_fives(course) | {seat: rank_best(cards) for seat, cards in known_hands(course).items()}
 
 
 def beaten(course: Course, winners: Winners) -> bool:
