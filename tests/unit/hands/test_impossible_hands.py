@@ -17,7 +17,7 @@ HANDS = [json.loads(line) for line in FILE.read_text().splitlines()]
 @pytest.mark.parametrize("hand", HANDS, ids=lambda hand: hand["id"])
 def test_what_no_cards_bring_about_is_told_with_every_seed(hand: dict[str, Any]):
     told = {
-        (found.why, found.note) for seed in range(3) for found in [judge(parse_hand(json.dumps(hand)), Random(seed))]
+        (found.why, found.note) for seed in range(2) for found in [judge(parse_hand(json.dumps(hand)), Random(seed))]
     }
     assert told == {(hand["why"], hand["note"])}
 
