@@ -141,9 +141,12 @@ def test_a_process_is_known_by_more_than_its_number(why: str, tmp_path: Path):
 @pytest.mark.parametrize("build", ["this", "an earlier one"])
 def test_a_stud_up_that_was_killed_and_not_buried_yet_is_gone(build: str, tmp_path: Path):
     stud_up = tmp_path / "stud"
-    stud_up.write_text("input()")
+    stud_up.write_text("print('here', flush=True)\ninput()")
     path = tmp_path / "stud.json"
-    with subprocess.Popen([sys.executable, str(stud_up)], stdin=subprocess.PIPE) as process:
+    words = [sys.executable, str(stud_up)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"here\n"  # a moment earlier its command line is empty
         marks = {"up": mark_of(process.pid)} if build == "this" else {}
         running = RunningSystem("redis://", {}, "var", "var/keys", process.pid, {}, marks)
         path.write_bytes(msgspec.json.encode(running))
