@@ -23,12 +23,8 @@ class Acknowledged:
         self._held: OrderedDict[str, deque[Append]] = OrderedDict()
         self._held_per_stream = held_per_stream
         self._bytes_max = held_bytes
-        self._bytes = 0
+        self.bytes_held = 0
         self._behind: dict[str, LogBehind] = {}
-
-    @property
-    def bytes_held(self) -> int:
-        return self._bytes
 
     def streams(self) -> list[str]:
         return list(self._heads)
@@ -51,9 +47,9 @@ class Acknowledged:
         if held and held[-1].expected_version + 1 != append.expected_version:
             self._drop(stream, len(held))  # somebody else's commits are in between: what is held would not connect
         held.append(append)
-        self._bytes += append.size
+        self.bytes_held += append.size
         self._drop(stream, len(held) - self._held_per_stream)
-        while self._bytes > self._bytes_max:
+        while self.bytes_held > self._bytes_max:
             oldest = next(iter(self._held))
             self._drop(oldest, len(self._held[oldest]))
             del self._held[oldest]
@@ -61,7 +57,7 @@ class Acknowledged:
     def _drop(self, stream: str, count: int) -> None:
         held = self._held[stream]
         for _ in range(count):
-            self._bytes -= held.popleft().size
+            self.bytes_held -= held.popleft().size
 
     def lost(self, stream: str, version: int, found_hash: bytes | None) -> bool:
         """Returns whether a log that ends at this head has lost what was acknowledged. None = the head's hash is not

@@ -5,8 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 
-from stud_eventlog.log import EventLog
-
 MIN_VERSION = (7, 2)
 
 _SETTINGS = {
@@ -49,11 +47,3 @@ def setting_problems(settings: Mapping[str, str]) -> list[str]:
 def new_mark() -> str:
     """Returns what tells one log from every other: the value of `stud:initialised`. Logs of older builds have "1"."""
     return secrets.token_hex(16)
-
-
-async def initialise(log: EventLog) -> bool:
-    return await log.initialise()
-
-
-async def require_initialised(log: EventLog) -> None:
-    await log.require_initialised()

@@ -76,8 +76,6 @@ class EventLog(Protocol):
         one reader per process: calls wait for each other.
         """
 
-    async def read_stream_as_feed(self, stream: str, after: str = "0-0", limit: int = 256) -> list[FeedEntry]: ...
-
     async def last_id(self, feed: str) -> str: ...
 
     async def load_cursors(self, service: str, feeds: Sequence[str]) -> dict[str, str]:
@@ -128,9 +126,6 @@ class EventLog(Protocol):
         """Returns, sorted, the table ids that have a log ("table") or a deck log ("deck"), the currencies ("ledger")
         or the shard names like "s07" that have verdicts. Walks all keys: for offline tools.
         """
-
-    async def memory_used_ratio(self) -> float:
-        """Returns used / allowed memory of the server, 0 when it is not limited."""
 
     async def trouble(self, service: str) -> Trouble | None:
         """Returns why a log that answers cannot be written by this service, may lose what is written, or is nearly

@@ -52,8 +52,8 @@ class _Data:
 
 
 class MemoryStore:
-    """What the server holds. `used_ratio` is what `memory_used_ratio` answers, `refusal` (code, text) what every write
-    is refused with, `problems` are settings under which it may lose what it acknowledges.
+    """What the server holds. `used_ratio` is the share of its memory that is used, `refusal` (code, text) what every
+    write is refused with, `problems` are settings under which it may lose what it acknowledges.
     """
 
     def __init__(self) -> None:
@@ -292,9 +292,6 @@ class MemoryEventLog:
             self._checked.add(feed)
         return sound
 
-    async def read_stream_as_feed(self, stream: str, after: str = "0-0", limit: int = 256) -> list[FeedEntry]:
-        return [as_feed_entry(row) for row in await self._rows(stream, id_parts(after)[0], limit)]
-
     async def last_id(self, feed: str) -> str:
         self.store.check()
         return self.store.last_id(feed)
@@ -381,10 +378,6 @@ class MemoryEventLog:
 
     async def scan_streams(self, kind: StreamKind) -> list[str]:
         return keys.names_of(kind, self.store.check().logs)
-
-    async def memory_used_ratio(self) -> float:
-        self.store.check()
-        return self.store.used_ratio
 
     async def trouble(self, service: str) -> Trouble | None:
         self.store.check()

@@ -7,7 +7,7 @@ from typing import Any, TypeGuard
 
 from stud_eventlog import keys
 from stud_eventlog.availability import Availability
-from stud_eventlog.entries import Row, as_feed_entry, id_parts
+from stud_eventlog.entries import Row
 from stud_eventlog.group_commit import MAX_IN_FLIGHT, MAX_REPEATING
 from stud_eventlog.guards import MIN_VERSION, SETTING_NAMES, new_mark, parse_version, server_problems, setting_problems
 from stud_eventlog.log import OnCursorAhead, OnLogBehind, StreamKind
@@ -216,9 +216,6 @@ class RedisEventLog:
     async def read_feeds(self, positions: Mapping[str, str], limit: int = 256, block_ms: int = 1000) -> list[FeedEntry]:
         return await self._feeds.read(positions, limit, block_ms)
 
-    async def read_stream_as_feed(self, stream: str, after: str = "0-0", limit: int = 256) -> list[FeedEntry]:
-        return [as_feed_entry(row) for row in await self._backend.rows(stream, id_parts(after)[0], limit)]
-
     async def last_id(self, feed: str) -> str:
         return await self._feeds.last_id(feed)
 
@@ -265,9 +262,6 @@ class RedisEventLog:
     async def scan_streams(self, kind: StreamKind) -> list[str]:
         found = await scan(self._question_wire, keys.SCAN_PATTERNS[kind], "stream")
         return keys.names_of(kind, found)
-
-    async def memory_used_ratio(self) -> float:
-        return _ratio(_info(await call(self._wire, "INFO", "memory")))
 
     async def trouble(self, service: str) -> Trouble | None:
         probe = PROBE.command([keys.probe(service)], [START, *needed(service)])

@@ -316,7 +316,7 @@ class TestMemoryFaults:
             log.read_feeds({FEED: "0-0"}),
             log.ping(),
             log.lobby(7),
-            log.memory_used_ratio(),
+            log.trouble("table"),
             log.initialise(),
         ):
             with pytest.raises(LogUnavailable):
@@ -443,5 +443,7 @@ class TestMemoryFaults:
     async def test_memory_use_is_what_the_test_says(self):
         log = MemoryEventLog()
         log.store.used_ratio = 0.9
-        assert await log.memory_used_ratio() == 0.9
+        trouble = await log.trouble("table")
+        assert trouble is not None
+        assert (trouble.code, trouble.refuses) == ("LOG_MEMORY", False)
         await log.close()

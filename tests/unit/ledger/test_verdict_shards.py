@@ -100,7 +100,7 @@ async def test_whatever_becomes_of_the_lines_every_verdict_is_settled(seed: int)
     final, disputes = await speak(floor, rng)
     parked = {table for table in TABLES if rng.random() < 0.3}
     letters: list[FeedEntry] = []
-    for batch in batches(await log.read_stream_as_feed(VERDICTS, START, 10_000), rng):
+    for batch in batches(await log.read_feeds({VERDICTS: START}, 10_000), rng):
         lines: dict[str, list[FeedEntry]] = {}
         for entry in batch:
             lines.setdefault(module.table_of(entry) or "", []).append(entry)
@@ -227,7 +227,7 @@ async def test_what_is_known_is_settled_before_the_shard_stalls_at_a_newer_build
     office = Office(log)
     for book in office.app.books.values():
         await book.start()
-    entry = (await log.read_stream_as_feed(VERDICTS))[0]
+    entry = (await log.read_feeds({VERDICTS: START}))[0]
     await office.app.handle([entry])
     assert (await settled(floor))[TABLES[0]] == [1]
     with pytest.raises(UnknownEventError):
