@@ -18,7 +18,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError, ResponseError
 
 from stud_eventlog.cancelling import stop_if_cancelled
-from stud_eventlog.errors import UnusableUrl
+from stud_eventlog.types import UnusableUrl
 from stud_eventlog.wire import Command, Lost, Refusal, pack
 
 POOL_WAIT_S = 10.0

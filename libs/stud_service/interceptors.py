@@ -30,7 +30,7 @@ from google.protobuf.message import DecodeError
 from grpc_status import rpc_status
 from structlog.contextvars import bind_contextvars
 
-from stud_eventlog.errors import LogUnavailable
+from stud_eventlog.types import LogUnavailable
 from stud_service.identity import caller, set_caller
 from stud_service.limits import RATE_LIMITED, Limits, factor_of
 from stud_service.refusals import Refused

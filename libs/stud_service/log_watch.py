@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import structlog
 
-from stud_eventlog.errors import EventLogError, NotInitialised
 from stud_eventlog.trouble import Trouble
+from stud_eventlog.types import EventLogError, NotInitialised
 from stud_service.kit import Kit
 
 logger = structlog.get_logger(__name__)

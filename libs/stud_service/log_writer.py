@@ -18,8 +18,18 @@ from typing import TypeVar
 
 import structlog
 
-from stud_eventlog.errors import ChainBroken, EventLogError, LogBehind, LogUnavailable, NotInitialised, VersionConflict
-from stud_eventlog.types import Append, FeedItem, Head, LobbyRow
+from stud_eventlog.types import (
+    Append,
+    ChainBroken,
+    EventLogError,
+    FeedItem,
+    Head,
+    LobbyRow,
+    LogBehind,
+    LogUnavailable,
+    NotInitialised,
+    VersionConflict,
+)
 from stud_service.kit import Kit
 from stud_service.refusals import Refused
 from stud_wire.codec import WireError

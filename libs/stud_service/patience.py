@@ -16,8 +16,8 @@ import structlog
 
 from stud_eventlog import keys
 from stud_eventlog.cancelling import stop_if_cancelled
-from stud_eventlog.errors import ChainBroken, EventLogError, LogBehind, LogUnavailable, VersionConflict
 from stud_eventlog.log import EventLog
+from stud_eventlog.types import ChainBroken, EventLogError, LogBehind, LogUnavailable, VersionConflict
 from stud_service.logging import place_of
 from stud_service.refusals import Refused
 from stud_wire.codec import UnknownEventError

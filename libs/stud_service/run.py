@@ -22,9 +22,8 @@ import structlog
 from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from stud_eventlog.errors import EventLogError, LogUnavailable, NotInitialised, UnsafeServer, UnusableUrl
 from stud_eventlog.redis_streams import RedisEventLog
-from stud_eventlog.types import Head
+from stud_eventlog.types import EventLogError, Head, LogUnavailable, NotInitialised, UnsafeServer, UnusableUrl
 from stud_service import GRPC_CAME_FIRST, dumps, logging, stray
 from stud_service.health import Health
 from stud_service.interceptors import Interceptor

@@ -25,8 +25,7 @@ from stud.events.v1 import commit_pb2
 from stud_core.deck_events import DeckClosed, HandOutcome
 from stud_core.verdict_events import Finding, HandDisputed, HandVerified, VerdictEvent
 from stud_eventlog import keys
-from stud_eventlog.errors import EventLogError
-from stud_eventlog.types import FeedEntry
+from stud_eventlog.types import EventLogError, FeedEntry
 from stud_service.feeds import Poison
 from stud_service.keyring import Key
 from stud_service.kit import Kit

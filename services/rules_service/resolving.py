@@ -17,7 +17,7 @@ from stud_core.deck_events import DeckClosed
 from stud_core.events import Delta, HandEnded, ResolutionChoice, SeatStack
 from stud_core.remembered import name_of
 from stud_core.verdict_events import HandResolved, ResolutionProposed, VerdictEvent
-from stud_eventlog.errors import EventLogError
+from stud_eventlog.types import EventLogError
 from stud_service.interests import Interests
 from stud_service.kit import Kit
 from stud_service.refusals import Refused

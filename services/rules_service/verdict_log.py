@@ -16,8 +16,7 @@ import structlog
 from rules_service.book import ShardBook, TableBook
 from stud_core.verdict_events import VerdictEvent
 from stud_eventlog import keys
-from stud_eventlog.errors import ChainBroken
-from stud_eventlog.types import Append, Head, StoredCommit, VersionConflict
+from stud_eventlog.types import Append, ChainBroken, Head, StoredCommit, VersionConflict
 from stud_service.kit import Kit
 from stud_service.log_writer import LogWriter, broken
 from stud_service.mailbox import Mail, Mailbox, fail_all

@@ -16,8 +16,8 @@ import structlog
 from rules_service.findings import CannotVerify, Obstacle
 from stud_core.verdict_events import Finding
 from stud_eventlog import keys
-from stud_eventlog.errors import EventLogError
 from stud_eventlog.log import EventLog
+from stud_eventlog.types import EventLogError
 
 SERVICE = "rules"
 FIRST_RETRY_S = 2.0

@@ -32,8 +32,7 @@ from stud_core.rejection import Rejection
 from stud_core.state import DEALER_SILENT, NOT_CONSERVED, Life, Table
 from stud_core.timers import next_deadline
 from stud_eventlog import keys
-from stud_eventlog.errors import ChainBroken, EventLogError, LogBehind
-from stud_eventlog.types import Append, Head, LobbyRow
+from stud_eventlog.types import Append, ChainBroken, EventLogError, Head, LobbyRow, LogBehind
 from stud_service.kit import Kit
 from stud_service.limits import Rate, Share, limited
 from stud_service.log_writer import LogWriter, behind, broken, not_written

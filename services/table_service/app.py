@@ -12,8 +12,7 @@ import structlog
 from stud.table.v1 import table_service_pb2_grpc as rpc
 from stud_core.commands import Command
 from stud_core.deck_events import LogRef
-from stud_eventlog.errors import LogUnavailable
-from stud_eventlog.types import EventLogError, FeedEntry, Head
+from stud_eventlog.types import EventLogError, FeedEntry, Head, LogUnavailable
 from stud_service.feeds import FeedReader, Poison
 from stud_service.keyring import KeyRing
 from stud_service.kit import Kit

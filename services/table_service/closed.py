@@ -12,9 +12,8 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud_core.events import TableOpened
 from stud_core.state import Life, Table
 from stud_eventlog import keys
-from stud_eventlog.errors import ChainBroken
 from stud_eventlog.log import EventLog
-from stud_eventlog.types import NO_HASH
+from stud_eventlog.types import NO_HASH, ChainBroken
 from stud_service.log_writer import behind
 from stud_wire.commits import decode_commit
 from table_service import updates, views

@@ -19,7 +19,7 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud_core.commands import PauseTable, ResumeTable
 from stud_core.state import Life
 from stud_eventlog import keys
-from stud_eventlog.errors import EventLogError, LogUnavailable, NotInitialised
+from stud_eventlog.types import EventLogError, LogUnavailable, NotInitialised
 from stud_service.checks import require_table
 from stud_service.kit import Kit
 from stud_service.limits import RATE_LIMITED, Share

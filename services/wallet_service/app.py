@@ -15,8 +15,7 @@ from stud.wallet.v1 import wallet_service_pb2_grpc as rpc
 from stud_core.ledger.commands import CashOut
 from stud_core.ledger.settling import obstacle
 from stud_eventlog import keys
-from stud_eventlog.errors import EventLogError
-from stud_eventlog.types import FeedEntry
+from stud_eventlog.types import EventLogError, FeedEntry
 from stud_service.feeds import FeedReader, Poison
 from stud_service.kit import Kit
 from stud_service.originals import is_original, lately

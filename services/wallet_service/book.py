@@ -22,8 +22,7 @@ from stud_core.ledger.requests import NOWHERE, Origin, key_of, origin_of
 from stud_core.ledger.state import Ledger
 from stud_core.rejection import Rejection
 from stud_eventlog import keys
-from stud_eventlog.errors import ChainBroken, EventLogError, LogBehind, VersionConflict
-from stud_eventlog.types import Append, FeedItem, Head
+from stud_eventlog.types import Append, ChainBroken, EventLogError, FeedItem, Head, LogBehind, VersionConflict
 from stud_service.kit import Kit
 from stud_service.log_writer import LogWriter, not_written, refusal_of
 from stud_service.mailbox import ANSWER_WITHIN_S, Mail, Mailbox, fail_all

@@ -20,9 +20,8 @@ from stud_core.ledger.interest import own_interest
 from stud_core.ledger.names import escrow, player
 from stud_core.ledger.postings import postings_of
 from stud_core.ledger.state import Ledger, SittingLife
-from stud_eventlog.errors import ChainBroken, EventLogError
 from stud_eventlog.log import EventLog
-from stud_eventlog.types import StoredCommit
+from stud_eventlog.types import ChainBroken, EventLogError, StoredCommit
 from stud_service.checks import require_account, require_request_id, require_table, require_text
 from stud_service.feeds import Poison
 from stud_service.identity import caller, require

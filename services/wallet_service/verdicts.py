@@ -17,8 +17,8 @@ import structlog
 from stud_core import verdict_events as ve
 from stud_core.ledger.commands import SettleHand
 from stud_eventlog import keys
-from stud_eventlog.errors import ChainBroken
 from stud_eventlog.log import EventLog
+from stud_eventlog.types import ChainBroken
 from stud_wire.codec import UnknownEventError, WireError
 from stud_wire.commits import decode_commit
 

@@ -12,8 +12,8 @@ import pytest
 
 from stud_cli.local.log_server import EmbeddedServer
 from stud_eventlog import keys
-from stud_eventlog.errors import EventLogError
 from stud_eventlog.redis_streams import RedisEventLog
+from stud_eventlog.types import EventLogError
 from stud_service.feeds import FeedReader, Poison
 from tests.support.echo import SERVICE, Echo, count, deck_of, feed_of, parse, reader_for
 from tests.support.kit import logged, until

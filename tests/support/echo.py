@@ -9,9 +9,8 @@ import secrets
 from collections.abc import Callable, Sequence
 
 from stud_eventlog import keys
-from stud_eventlog.errors import EventLogError
 from stud_eventlog.log import EventLog
-from stud_eventlog.types import Append, FeedEntry, FeedItem
+from stud_eventlog.types import Append, EventLogError, FeedEntry, FeedItem
 from stud_service.feeds import FeedReader, Poison
 from stud_service.kit import Kit
 from stud_service.settings import ServiceSettings

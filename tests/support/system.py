@@ -26,9 +26,8 @@ from stud_cli.local.log_server import EmbeddedServer
 from stud_cli.local.system import SERVICES, LocalSystem
 from stud_client import StudClient
 from stud_eventlog import keys
-from stud_eventlog.errors import LogUnavailable
 from stud_eventlog.redis_streams import RedisEventLog
-from stud_eventlog.types import Head
+from stud_eventlog.types import Head, LogUnavailable
 from stud_service.healthcheck import check
 from stud_service.keyring import KeyRing, ensure_dev_keys
 from stud_service.tokens import mint

@@ -8,9 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stud_eventlog import entries, guards, keys
-from stud_eventlog.errors import ChainBroken, EventLogError, LogBehind, UnsafeServer, VersionConflict
 from stud_eventlog.positions import is_log, is_relic
-from stud_eventlog.types import MAX_APPEND_BYTES, NO_HASH, Append, FeedEntry, FeedItem, Head, LobbyRow, head_hash
+from stud_eventlog.types import (
+    MAX_APPEND_BYTES,
+    NO_HASH,
+    Append,
+    ChainBroken,
+    EventLogError,
+    FeedEntry,
+    FeedItem,
+    Head,
+    LobbyRow,
+    LogBehind,
+    UnsafeServer,
+    VersionConflict,
+    head_hash,
+)
 from stud_eventlog.wire import Lost, Refusal, answered, pack
 
 TABLE_IDS = st.text("abcdefghijklmnopqrstuvwxyz0123456789-", min_size=1, max_size=64)

@@ -25,8 +25,8 @@ from stud_core.ledger.names import CASHIER, RAKE, escrow, parse_escrow
 from stud_core.ruleset import TableConfig
 from stud_core.state import Sit, Table
 from stud_eventlog import keys
-from stud_eventlog.errors import ChainBroken, EventLogError
 from stud_eventlog.log import EventLog
+from stud_eventlog.types import ChainBroken, EventLogError
 from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit
 

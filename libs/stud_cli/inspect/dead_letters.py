@@ -14,9 +14,8 @@ from stud_cli.inspect.log import open_log
 from stud_cli.local.stopping import run_with_one_stop
 from stud_cli.output import DataDir, JsonFlag, console, last_line, table_of
 from stud_eventlog import keys
-from stud_eventlog.errors import EventLogError
 from stud_eventlog.log import EventLog
-from stud_eventlog.types import DeadLetter
+from stud_eventlog.types import DeadLetter, EventLogError
 from stud_topology import services
 
 app = typer.Typer(no_args_is_help=True, help="Messages that could not be handled. Example: stud dead list")

@@ -22,9 +22,9 @@ from stud_cli.local.progress import Waiting
 from stud_cli.local.system import with_way_out
 from stud_cli.output import notes
 from stud_client.endpoints import RUNNING
-from stud_eventlog.errors import EventLogError, UnusableUrl
 from stud_eventlog.log import EventLog
 from stud_eventlog.redis_streams import RedisEventLog
+from stud_eventlog.types import EventLogError, UnusableUrl
 
 
 class NoLog(CouldNotRun):

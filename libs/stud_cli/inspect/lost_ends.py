@@ -7,8 +7,8 @@ what was cut off behind shows only in what others made of it.
 from __future__ import annotations
 
 from stud_eventlog import keys
-from stud_eventlog.errors import ChainBroken
 from stud_eventlog.log import EventLog
+from stud_eventlog.types import ChainBroken
 from stud_wire.commits import DecodedCommit
 
 

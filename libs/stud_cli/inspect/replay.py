@@ -16,7 +16,7 @@ from stud_cli.inspect.log import open_log
 from stud_cli.inspect.table_history import Step, steps
 from stud_cli.local.stopping import run_with_one_stop
 from stud_cli.output import DataDir, JsonFlag, console, last_line
-from stud_eventlog.errors import EventLogError
+from stud_eventlog.types import EventLogError
 from table_service import views
 
 

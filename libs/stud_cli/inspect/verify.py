@@ -23,8 +23,8 @@ from stud_core import conservation
 from stud_core import events as ev
 from stud_core import verdict_events as ve
 from stud_eventlog import keys
-from stud_eventlog.errors import ChainBroken, EventLogError
 from stud_eventlog.log import EventLog
+from stud_eventlog.types import ChainBroken, EventLogError
 from stud_service.keyring import Key, KeyRing, KeyringError, MissingKey
 from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit

@@ -28,8 +28,8 @@ from stud_cli.local.supervisor import keep
 from stud_cli.local.system import LocalSystem
 from stud_cli.output import JsonFlag, command, console, last_line, notes, table_of
 from stud_client import StudError
-from stud_eventlog.errors import EventLogError
 from stud_eventlog.redis_streams import RedisEventLog
+from stud_eventlog.types import EventLogError
 
 T = TypeVar("T")
 RULESETS = ("playnow", "william_hill")

@@ -13,8 +13,8 @@ from stud_cli.exit_codes import could_not_run, said_as
 from stud_cli.local.pid_file import is_garbled, read_running
 from stud_cli.output import JsonFlag, console, last_line
 from stud_client.endpoints import RUNNING
-from stud_eventlog.errors import EventLogError
 from stud_eventlog.redis_streams import RedisEventLog
+from stud_eventlog.types import EventLogError
 from stud_service.checks import require_account
 from stud_service.keyring import ensure_dev_keys
 from stud_service.refusals import Refused

@@ -26,8 +26,8 @@ from stud_cli.local.ports import Port
 from stud_cli.local.progress import Patience, Waiting
 from stud_cli.local.stopping import to_its_end
 from stud_cli.local.torn_file import cut_torn_tail
-from stud_eventlog.errors import EventLogError
 from stud_eventlog.redis_streams import RedisEventLog
+from stud_eventlog.types import EventLogError
 from stud_service.healthcheck import asked
 from stud_service.keyring import KeyringError, ensure_dev_keys
 from stud_topology import services

@@ -7,9 +7,19 @@ from typing import Any
 import pytest
 
 from stud_eventlog import keys
-from stud_eventlog.errors import ChainBroken, EventLogError, LogBehind, LogUnavailable, NotInitialised, VersionConflict
 from stud_eventlog.memory import MemoryEventLog
-from stud_eventlog.types import Append, FeedItem, Head, LobbyRow
+from stud_eventlog.types import (
+    Append,
+    ChainBroken,
+    EventLogError,
+    FeedItem,
+    Head,
+    LobbyRow,
+    LogBehind,
+    LogUnavailable,
+    NotInitialised,
+    VersionConflict,
+)
 from stud_service.kit import Kit
 from stud_service.log_writer import MAX_CONFLICTS, Contended, LogWriter, refusal_of
 from stud_service.settings import ServiceSettings

@@ -139,7 +139,7 @@ async def test_a_log_that_surely_did_not_write_is_told_to_the_caller_and_the_fee
 
         async def append_many(self, appends):
             if self.moody:
-                from stud_eventlog.errors import LogUnavailable
+                from stud_eventlog.types import LogUnavailable
 
                 raise LogUnavailable("refused for now")
             return await super().append_many(appends)

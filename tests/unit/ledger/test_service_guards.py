@@ -14,9 +14,8 @@ from stud.wallet.v1 import wallet_service_pb2 as pb
 from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
 from stud_eventlog import keys
-from stud_eventlog.errors import LogUnavailable, VersionConflict
 from stud_eventlog.memory import MemoryEventLog, MemoryStore
-from stud_eventlog.types import Append, FeedItem
+from stud_eventlog.types import Append, FeedItem, LogUnavailable, VersionConflict
 from stud_service.refusals import Refused
 from stud_wire.commits import Meta, commit_message, encode_event
 from tests.support.wallet import (

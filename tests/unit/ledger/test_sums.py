@@ -9,9 +9,8 @@ import pytest
 from stud_core.ledger import events as ev
 from stud_core.ledger.postings import trial_balance
 from stud_eventlog import keys
-from stud_eventlog.errors import ChainBroken
 from stud_eventlog.memory import MemoryEventLog, MemoryStore
-from stud_eventlog.types import Append, Head
+from stud_eventlog.types import Append, ChainBroken, Head
 from stud_service.limits import Share
 from stud_wire.commits import Meta, encode_commit
 from tests.support.system_memory import simulated

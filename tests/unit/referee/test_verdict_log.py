@@ -10,9 +10,8 @@ from rules_service.book import TableBook
 from rules_service.verdict_log import VerdictLog
 from stud_core.deck_events import HandOutcome, LogRef
 from stud_core.verdict_events import HandVerified
-from stud_eventlog.errors import LogBehind
 from stud_eventlog.memory import MemoryEventLog
-from stud_eventlog.types import Head
+from stud_eventlog.types import Head, LogBehind
 from stud_service.kit import Kit
 from stud_service.mailbox import STOP_WITHIN_S
 from stud_service.refusals import Refused

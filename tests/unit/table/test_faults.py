@@ -11,9 +11,8 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud_core import events as ev
 from stud_core.commands import Act, PauseTable, StartHand
 from stud_eventlog import keys
-from stud_eventlog.errors import LogUnavailable, NotInitialised
 from stud_eventlog.memory import MemoryEventLog
-from stud_eventlog.types import Append, Head
+from stud_eventlog.types import Append, Head, LogUnavailable, NotInitialised
 from stud_service.feeds import Poison
 from stud_service.refusals import Refused
 from stud_wire.commits import Meta, encode_commit

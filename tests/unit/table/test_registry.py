@@ -11,8 +11,8 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud_core.commands import OpenTable
 from stud_core.state import Life
 from stud_eventlog import keys
-from stud_eventlog.errors import LogUnavailable
 from stud_eventlog.memory import MemoryEventLog
+from stud_eventlog.types import LogUnavailable
 from stud_service.refusals import Refused
 from table_service.lobby import Lobby
 from table_service.opening import config_of
