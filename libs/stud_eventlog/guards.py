@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 
 MIN_VERSION = (7, 2)
@@ -42,8 +41,3 @@ def setting_problems(settings: Mapping[str, str]) -> list[str]:
         if found != wanted:
             problems.append(f"{name} is {found or 'unknown'}, must be {wanted} ({why})")
     return problems
-
-
-def new_mark() -> str:
-    """Returns what tells one log from every other: the value of `stud:initialised`. Logs of older builds have "1"."""
-    return secrets.token_hex(16)

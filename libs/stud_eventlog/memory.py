@@ -19,7 +19,6 @@ from stud_eventlog import keys
 from stud_eventlog.availability import Availability
 from stud_eventlog.entries import Row, as_feed_entry, id_parts, letter_field, log_id
 from stud_eventlog.group_commit import MAX_IN_FLIGHT, Again
-from stud_eventlog.guards import new_mark
 from stud_eventlog.log import OnCursorAhead, OnLogBehind, StreamKind
 from stud_eventlog.positions import check_trimmable, is_log, is_relic, stored_position
 from stud_eventlog.reading import verified
@@ -34,7 +33,7 @@ from stud_eventlog.types import (
     StoredCommit,
     VersionConflict,
 )
-from stud_eventlog.writing import Elsewhere, WriteAnswer, Writer
+from stud_eventlog.writing import Elsewhere, WriteAnswer, Writer, new_mark
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from stud_eventlog import keys
 from stud_eventlog.availability import Availability
 from stud_eventlog.entries import Row
 from stud_eventlog.group_commit import MAX_IN_FLIGHT, MAX_REPEATING
-from stud_eventlog.guards import MIN_VERSION, SETTING_NAMES, new_mark, parse_version, server_problems, setting_problems
+from stud_eventlog.guards import MIN_VERSION, SETTING_NAMES, parse_version, server_problems, setting_problems
 from stud_eventlog.log import OnCursorAhead, OnLogBehind, StreamKind
 from stud_eventlog.lua import PROBE
 from stud_eventlog.permissions import needed
@@ -31,7 +31,7 @@ from stud_eventlog.types import (
     VersionConflict,
 )
 from stud_eventlog.wire import Refusal, answered, call, text_map
-from stud_eventlog.writing import Writer
+from stud_eventlog.writing import Writer, new_mark
 
 CONNECT_TIMEOUT_S = 2.0
 WRITE_TIMEOUT_S = 3.0

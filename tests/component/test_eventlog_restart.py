@@ -11,9 +11,9 @@ import pytest_asyncio
 
 from stud_cli.local.log_server import EmbeddedServer
 from stud_eventlog import keys
-from stud_eventlog.acknowledged import HELD_PER_STREAM
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import FeedItem, Head, LogBehind, LogUnavailable
+from stud_eventlog.writing import HELD_PER_STREAM
 from tests.support.eventlogs import an_append, write
 
 STREAM = keys.table_log(7, "t-1")

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from stud_eventlog import keys
-from stud_eventlog.acknowledged import HELD_PER_STREAM, Acknowledged
 from stud_eventlog.availability import Availability
 from stud_eventlog.group_commit import MAX_REPEATING, Again, GroupCommit, Outcome
 from stud_eventlog.lua import APPEND
@@ -15,6 +14,7 @@ from stud_eventlog.memory import MemoryEventLog, MemoryStore
 from stud_eventlog.redis_appends import RedisBackend
 from stud_eventlog.types import Append, Head, LogBehind, LogUnavailable
 from stud_eventlog.wire import Command, Lost, Refusal
+from stud_eventlog.writing import HELD_PER_STREAM, Acknowledged
 from tests.support.eventlogs import an_append, write
 
 STREAM = keys.table_log(7, "t-1")
