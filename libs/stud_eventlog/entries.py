@@ -1,21 +1,24 @@
-"""How commits, feed entries and dead letters look inside a store: field names, entry ids, packing. Pure functions
-over bytes.
+"""How commits, feed entries and dead letters look inside a store: field names, entry ids, packing; and what a position
+in a feed may be. Pure functions that all adapters share.
 """
 
 from __future__ import annotations
 
+import logging
 import struct
 from collections.abc import Sequence
 
 from stud_eventlog import keys
-from stud_eventlog.types import HASH_BYTES, ChainBroken, DeadLetter, EventLogError, FeedEntry, StoredCommit
+from stud_eventlog.types import HASH_BYTES, START, ChainBroken, DeadLetter, EventLogError, FeedEntry, StoredCommit
+
+logger = logging.getLogger(__name__)
 
 # A log's entry: head hash after it, previous head's hash, commit id, body. The script relies on this order.
 LOG_HASH, LOG_PREV, LOG_ID, LOG_BODY = b"h", b"p", b"c", b"b"
 # A feed's entry: stream, version, index in the outbox, head hash, event.
 FEED_STREAM, FEED_VERSION, FEED_INDEX, FEED_HASH, FEED_EVENT = b"s", b"v", b"i", b"h", b"e"
 
-_TOO_MANY, _TOO_MANY_LINES = 2**63, 2**32
+_TOO_MANY_VERSIONS, _TOO_MANY_LINES, _TOO_MANY_ENTRIES = 2**63, 2**32, 2**64
 
 Row = tuple[StoredCommit, bytes]
 """A commit and the head hash that was stored beside it."""
@@ -66,7 +69,7 @@ def feed_entry(feed: str, entry_id: bytes, fields: Sequence[bytes]) -> FeedEntry
         return nothing
     if not event:
         return nothing
-    if not (0 < version < _TOO_MANY and 0 <= index < _TOO_MANY_LINES):
+    if not (0 < version < _TOO_MANY_VERSIONS and 0 <= index < _TOO_MANY_LINES):
         version = index = 0
     return FeedEntry(feed, name, stream, version, index, head_hash, event)
 
@@ -101,3 +104,44 @@ def unpack_letter(service: str, shard: int, field: bytes, value: bytes) -> DeadL
 
 def checked_hash(value: bytes | None) -> bytes | None:
     return value if value is not None and len(value) == HASH_BYTES else None
+
+
+# Positions
+
+
+def is_log(feed: str) -> bool:
+    name = keys.parse_stream(feed)
+    return name is not None and name.is_log
+
+
+def stored_position(cursor: str, stored: object) -> str:
+    """Returns what a stored cursor says. One that is no position counts as none: its reader starts over, which does no
+    harm, and nobody else has to stand still for it.
+    """
+    if stored is None:
+        return START
+    try:
+        text = stored.decode("ascii") if isinstance(stored, bytes) else str(stored)
+        if max(id_parts(text)) < _TOO_MANY_ENTRIES:
+            return text
+    except ValueError:
+        pass
+    logger.critical("%s is no position: its reader starts from the beginning", cursor)
+    return START
+
+
+def check_trimmable(feed: str, readers: Sequence[str]) -> None:
+    if is_log(feed):
+        raise ValueError(f"{feed} is a log: only feeds are trimmed")
+    if not readers:
+        raise ValueError(f"{feed}: the readers whose cursors count must be named")
+
+
+def is_relic(position: str, last: str, is_there: bool, of_a_log: bool) -> bool:
+    """Returns whether a position points at nothing its feed still has: it comes from a past that the feed has lost.
+
+    Trimming keeps the entry at every cursor, so in a feed a position that is not there is wrong even below the last id.
+    """
+    if position == START:
+        return False
+    return id_parts(position) > id_parts(last) or not (is_there or of_a_log)

@@ -17,10 +17,19 @@ from dataclasses import dataclass, field
 
 from stud_eventlog import keys
 from stud_eventlog.availability import Availability
-from stud_eventlog.entries import Row, as_feed_entry, id_parts, letter_field, log_id
+from stud_eventlog.entries import (
+    Row,
+    as_feed_entry,
+    check_trimmable,
+    id_parts,
+    is_log,
+    is_relic,
+    letter_field,
+    log_id,
+    stored_position,
+)
 from stud_eventlog.group_commit import MAX_IN_FLIGHT, Again
 from stud_eventlog.log import OnCursorAhead, OnLogBehind, StreamKind
-from stud_eventlog.positions import check_trimmable, is_log, is_relic, stored_position
 from stud_eventlog.reading import verified
 from stud_eventlog.trouble import MEMORY_LIMIT, Trouble, full, refused, volatile
 from stud_eventlog.types import (

@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from stud_eventlog import keys
-from stud_eventlog.entries import feed_entry, id_parts
+from stud_eventlog.entries import check_trimmable, feed_entry, id_parts, is_log, is_relic, stored_position
 from stud_eventlog.lua import STORE_CURSOR
-from stud_eventlog.positions import check_trimmable, is_log, is_relic, stored_position
 from stud_eventlog.types import START, FeedEntry
 from stud_eventlog.wire import Command, Refusal, Wire, answered, call, is_missing_key, text_map
 

@@ -9,7 +9,6 @@ from stud_eventlog import keys
 from stud_eventlog.availability import Availability
 from stud_eventlog.entries import Row
 from stud_eventlog.group_commit import MAX_IN_FLIGHT, MAX_REPEATING
-from stud_eventlog.guards import MIN_VERSION, SETTING_NAMES, parse_version, server_problems, setting_problems
 from stud_eventlog.log import OnCursorAhead, OnLogBehind, StreamKind
 from stud_eventlog.lua import PROBE
 from stud_eventlog.permissions import needed
@@ -18,7 +17,19 @@ from stud_eventlog.redis_appends import PASSING, RedisBackend
 from stud_eventlog.redis_dead import RedisDeadLetters, scan
 from stud_eventlog.redis_feeds import RedisFeeds
 from stud_eventlog.redis_wire import RedisWire
-from stud_eventlog.trouble import MEMORY_LIMIT, Trouble, full, refused, unseen, volatile
+from stud_eventlog.trouble import (
+    MEMORY_LIMIT,
+    MIN_VERSION,
+    SETTING_NAMES,
+    Trouble,
+    full,
+    parse_version,
+    refused,
+    server_problems,
+    setting_problems,
+    unseen,
+    volatile,
+)
 from stud_eventlog.types import (
     START,
     Append,

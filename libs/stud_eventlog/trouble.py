@@ -1,13 +1,25 @@
-"""What keeps a log that answers from being written, or from keeping what is written. Told in words, since people must
-help.
+"""What keeps a server that answers from being written, or from keeping what it acknowledges: looked at before the first
+use, and while it runs. Told in words, since people must help.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 MEMORY_LIMIT = 0.85
 """Above this share of the server's memory no hand is started; running hands finish (architecture.md, "Appending")."""
+
+MIN_VERSION = (7, 2)
+
+_SETTINGS = {
+    "appendonly": ("yes", "without an append-only file a restart loses everything"),
+    "appendfsync": ("always", "anything else may lose what was acknowledged within the last second"),
+    "no-appendfsync-on-rewrite": ("no", "while the file is rewritten commits would be acknowledged that may be lost"),
+    "maxmemory-policy": ("noeviction", "any eviction deletes parts of the log"),
+    "aof-load-truncated": ("no", "a truncated file would be loaded silently, without its tail"),
+}
+SETTING_NAMES = tuple(_SETTINGS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +66,30 @@ def full(ratio: float) -> Trouble:
     """Returns the trouble of a server whose memory is nearly used up."""
     why = f"{ratio:.0%} of maxmemory is used, above {MEMORY_LIMIT:.0%} no hand is started"
     return Trouble("LOG_MEMORY", why, "raise maxmemory, or archive and trim what is no longer needed", serving=True)
+
+
+def parse_version(text: str) -> tuple[int, int]:
+    """Returns (major, minor) of a version such as "7.2.4" or "255.255.255"; (0, 0) when it is none."""
+    parts = text.split(".")
+    try:
+        return int(parts[0]), int(parts[1])
+    except (IndexError, ValueError):
+        return 0, 0
+
+
+def server_problems(settings: Mapping[str, str], version: str) -> list[str]:
+    """Returns one line per setting under which acknowledged commits may be lost; empty = safe."""
+    problems = []
+    if parse_version(version) < MIN_VERSION:
+        problems.append(f"version is {version or 'unknown'}, must be at least {MIN_VERSION[0]}.{MIN_VERSION[1]}")
+    return problems + setting_problems(settings)
+
+
+def setting_problems(settings: Mapping[str, str]) -> list[str]:
+    """The same for the settings alone: they may change while the server runs."""
+    problems = []
+    for name, (wanted, why) in _SETTINGS.items():
+        found = settings.get(name)
+        if found != wanted:
+            problems.append(f"{name} is {found or 'unknown'}, must be {wanted} ({why})")
+    return problems

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from stud_client import load_endpoints
-from stud_eventlog.guards import server_problems
+from stud_eventlog.trouble import server_problems
 from stud_service.keyring import FOLDERS, JWT_FOLDER
 from stud_topology import services
 from tests.arch.repository import ROOT, text_of, tracked_files

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stud_eventlog import entries, guards, keys
-from stud_eventlog.positions import is_log, is_relic
+from stud_eventlog import entries, keys, trouble
+from stud_eventlog.entries import is_log, is_relic
 from stud_eventlog.types import (
     MAX_APPEND_BYTES,
     NO_HASH,
@@ -180,7 +180,7 @@ class TestRefusals:
         assert str(UnsafeServer(["a is b, must be c"])).endswith("a is b, must be c")
 
 
-class TestGuards:
+class TestServerSettings:
     SAFE: ClassVar = {
         "appendonly": "yes",
         "appendfsync": "always",
@@ -191,10 +191,10 @@ class TestGuards:
 
     @pytest.mark.parametrize("version", ["7.2.0", "7.2.4", "8.0.1", "10.0.0"])
     def test_a_safe_server_has_no_problems(self, version: str):
-        assert guards.server_problems(self.SAFE, version) == []
+        assert trouble.server_problems(self.SAFE, version) == []
 
     def test_every_problem_is_named_with_what_would_be_right(self):
-        problems = guards.server_problems({"appendonly": "no"}, "7.0.15")
+        problems = trouble.server_problems({"appendonly": "no"}, "7.0.15")
         assert [problem.split(", must be ")[0] for problem in problems] == [
             "version is 7.0.15",
             "appendonly is no",
@@ -206,7 +206,7 @@ class TestGuards:
 
     @pytest.mark.parametrize("version", ["", "x", "7", "7.x", "nightly.build"])
     def test_a_version_that_cannot_be_read_is_a_problem(self, version: str):
-        assert "must be at least 7.2" in guards.server_problems(self.SAFE, version)[0]
+        assert "must be at least 7.2" in trouble.server_problems(self.SAFE, version)[0]
 
 
 class TestStoredForms:
