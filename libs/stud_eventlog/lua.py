@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from stud_eventlog.wire import Arg, Command, Refusal, Wire, answered
+from stud_eventlog.redis_wire import Arg, Command, Refusal, Wire, answered
 
 
 class Script:

@@ -11,8 +11,19 @@ from stud_eventlog import keys
 from stud_eventlog.entries import Row, checked_hash, log_id, log_row
 from stud_eventlog.group_commit import Again
 from stud_eventlog.lua import APPEND
+from stud_eventlog.redis_wire import (
+    Arg,
+    Command,
+    Lost,
+    Refusal,
+    Wire,
+    answered,
+    call,
+    call_all,
+    is_missing_key,
+    text_map,
+)
 from stud_eventlog.types import Append, ChainBroken, Head
-from stud_eventlog.wire import Arg, Command, Lost, Refusal, Wire, answered, call, call_all, is_missing_key, text_map
 from stud_eventlog.writing import Elsewhere, WriteAnswer
 
 # Refusals that pass by themselves and say nothing about the append: it is repeated. Any other error reply is a "no"

@@ -10,8 +10,8 @@ from typing import Any
 from stud_eventlog import keys
 from stud_eventlog.entries import letter_field, pack_letter, unpack_letter
 from stud_eventlog.lua import PARK
+from stud_eventlog.redis_wire import Wire, call, call_all
 from stud_eventlog.types import DeadLetter, FeedEntry
-from stud_eventlog.wire import Wire, call, call_all
 
 COUNTER = b"#"
 

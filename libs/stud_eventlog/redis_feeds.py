@@ -10,8 +10,8 @@ from typing import Any
 from stud_eventlog import keys
 from stud_eventlog.entries import check_trimmable, feed_entry, id_parts, is_log, is_relic, stored_position
 from stud_eventlog.lua import STORE_CURSOR
+from stud_eventlog.redis_wire import Command, Refusal, Wire, answered, call, is_missing_key, text_map
 from stud_eventlog.types import START, FeedEntry
-from stud_eventlog.wire import Command, Refusal, Wire, answered, call, is_missing_key, text_map
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from stud_eventlog.reading import verified
 from stud_eventlog.redis_appends import PASSING, RedisBackend
 from stud_eventlog.redis_dead import RedisDeadLetters, scan
 from stud_eventlog.redis_feeds import RedisFeeds
-from stud_eventlog.redis_wire import RedisWire
+from stud_eventlog.redis_wire import RedisWire, Refusal, answered, call, text_map
 from stud_eventlog.trouble import (
     MEMORY_LIMIT,
     MIN_VERSION,
@@ -41,7 +41,6 @@ from stud_eventlog.types import (
     UnsafeServer,
     VersionConflict,
 )
-from stud_eventlog.wire import Refusal, answered, call, text_map
 from stud_eventlog.writing import Writer, new_mark
 
 CONNECT_TIMEOUT_S = 2.0

@@ -1,4 +1,9 @@
-"""A pool of connections to Valkey or Redis (7.2 or newer). The only file that imports the client library.
+"""The wire to Valkey or Redis (7.2 or newer): commands out, replies in, over a pool of connections. The only file that
+imports the client library.
+
+A pipeline never raises for what the network or the server does. Each command gets its reply, a `Refusal` (the server
+answered with an error) or `Lost` (no answer), because after a half-answered pipeline the caller must know which is
+which.
 
 Every default of the library that matters is set here, because several of them would break the log: it repeats
 commands by itself (a repeated append is a duplicate), gives up blocking reads after its socket timeout, and raises
@@ -9,7 +14,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from redis.asyncio import BlockingConnectionPool
 from redis.asyncio.connection import AbstractConnection
@@ -18,14 +24,39 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError, ResponseError
 
 from stud_eventlog.cancelling import stop_if_cancelled
-from stud_eventlog.types import UnusableUrl
-from stud_eventlog.wire import Command, Lost, Refusal, pack
+from stud_eventlog.types import LogUnavailable, UnusableUrl
 
 POOL_WAIT_S = 10.0
 
+Arg = bytes | str | int
+Command = Sequence[Arg]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An error reply. `code` is its first word, e.g. OOM or NOPERM."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """No reply. With `sent` the command may have been carried out, or may still be."""
+
+    sent: bool
+    why: str
+
+
+class Wire(Protocol):
+    generation: int
+    """Counts connections made. A change between two calls means that they may have met two lives of the server."""
+
+    async def pipeline(self, commands: Sequence[Command], timeout_s: float | None = None) -> list[Any]: ...
+
 
 class RedisWire:
-    """`wire.Wire` over a pool of the client library. No failure is hidden and nothing is repeated here."""
+    """`Wire` over a pool of the client library. No failure is hidden and nothing is repeated here."""
 
     def __init__(
         self, url: str, *, connections: int, timeout_s: float, connect_timeout_s: float, client_name: str
@@ -59,7 +90,7 @@ class RedisWire:
         )
 
     async def pipeline(self, commands: Sequence[Command], timeout_s: float | None = None) -> list[Any]:
-        """Sends all commands at once; see `wire`."""
+        """Sends all commands at once; raises nothing but a cancellation."""
         try:
             async with asyncio.timeout(POOL_WAIT_S):
                 await self._turns.acquire()
@@ -153,3 +184,41 @@ def _pool(url: str, **settings: Any) -> BlockingConnectionPool:
     except (ValueError, TypeError):
         raise UnusableUrl from None
     return pool
+
+
+def pack(commands: Sequence[Command]) -> bytes:
+    """Encodes commands for the wire (RESP arrays of bulk strings). On the hot path: one join, no formatting twice."""
+    out: list[bytes] = []
+    for command in commands:
+        out.append(b"*%d\r\n" % len(command))
+        for arg in command:
+            data = arg if type(arg) is bytes else str(arg).encode()
+            out += (b"$%d\r\n" % len(data), data, b"\r\n")
+    return b"".join(out)
+
+
+def answered(reply: Any) -> Any:
+    """Returns a reply that is one; raises LogUnavailable otherwise."""
+    if isinstance(reply, Lost):
+        raise LogUnavailable(f"the log does not answer: {reply.why}")
+    if isinstance(reply, Refusal):
+        raise LogUnavailable(f"the log refuses: {reply.code} {reply.text}")
+    return reply
+
+
+async def call(wire: Wire, *command: Arg) -> Any:
+    return answered((await wire.pipeline([command]))[0])
+
+
+async def call_all(wire: Wire, commands: Sequence[Command]) -> list[Any]:
+    return [answered(reply) for reply in await wire.pipeline(commands)] if commands else []
+
+
+def is_missing_key(reply: Any) -> bool:
+    """XINFO answers a missing stream with an error."""
+    return isinstance(reply, Refusal) and "no such key" in reply.text
+
+
+def text_map(reply: Any) -> dict[str, bytes]:
+    """Returns a map reply with its keys as text."""
+    return {bytes(name).decode(): value for name, value in dict(reply).items()}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from stud_eventlog import entries, keys, trouble
 from stud_eventlog.entries import is_log, is_relic
+from stud_eventlog.redis_wire import Lost, Refusal, answered, pack
 from stud_eventlog.types import (
     MAX_APPEND_BYTES,
     NO_HASH,
@@ -24,7 +25,6 @@ from stud_eventlog.types import (
     VersionConflict,
     head_hash,
 )
-from stud_eventlog.wire import Lost, Refusal, answered, pack
 
 TABLE_IDS = st.text("abcdefghijklmnopqrstuvwxyz0123456789-", min_size=1, max_size=64)
 SERVICES = st.sampled_from(["table", "dealer", "rules", "wallet"])
