@@ -1,34 +1,49 @@
-"""Feeds by cursor as commands of the server: reading, storing cursors, trimming."""
+"""Feeds and dead letters as commands of the server: reading by cursor, storing cursors, trimming, parking.
+
+A shard's letters of a service are one hash; each carries its number.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stud_eventlog import keys
-from stud_eventlog.entries import check_trimmable, feed_entry, id_parts, is_log, is_relic, stored_position
-from stud_eventlog.lua import STORE_CURSOR
-from stud_eventlog.redis_wire import Command, Refusal, Wire, answered, call, is_missing_key, text_map
-from stud_eventlog.types import START, FeedEntry
+from stud_eventlog.entries import (
+    check_trimmable,
+    feed_entry,
+    id_parts,
+    is_log,
+    is_relic,
+    letter_field,
+    pack_letter,
+    stored_position,
+    unpack_letter,
+)
+from stud_eventlog.log import OnCursorAhead
+from stud_eventlog.lua import PARK, STORE_CURSOR
+from stud_eventlog.redis_wire import Command, Refusal, Wire, answered, call, call_all, is_missing_key, scan, text_map
+from stud_eventlog.types import START, DeadLetter, FeedEntry
 
 logger = logging.getLogger(__name__)
 
 LEAST_COUNT = 8
 """Entries asked of each feed at least, however many feeds share a read."""
 
+COUNTER = b"#"
+"""The field that counts the letters of a shard; all others are letters."""
+
 
 class RedisFeeds:
-    """`on_rewind` hears of (feed, cursor, last id) when a position points at nothing that its feed still has."""
+    """`log.Feeds`. `reader` is a connection for reads that wait, `longest_block_ms` is how long they may."""
 
-    def __init__(
-        self, wire: Wire, reader: Wire, longest_block_ms: int, on_rewind: Callable[[str, str, str], None]
-    ) -> None:
+    def __init__(self, wire: Wire, reader: Wire, longest_block_ms: int) -> None:
+        self.on_cursor_ahead: OnCursorAhead | None = None
         self._wire = wire
         self._reader = reader
         self._longest_block_ms = longest_block_ms
-        self._on_rewind = on_rewind
         self._reading = asyncio.Lock()
         self._checked: set[str] = set()
         self._checked_generation = -1
@@ -37,7 +52,7 @@ class RedisFeeds:
 
     # Reading
 
-    async def read(self, positions: Mapping[str, str], limit: int, block_ms: int) -> list[FeedEntry]:
+    async def read_feeds(self, positions: Mapping[str, str], limit: int = 256, block_ms: int = 1000) -> list[FeedEntry]:
         async with self._reading:
             if not positions:
                 await asyncio.sleep(block_ms / 1000)  # the caller loops; without feeds it must not spin
@@ -83,7 +98,8 @@ class RedisFeeds:
                 logger.error(
                     "%s: the position %s is not in it, its last is %s; read from the start", feed, positions[feed], last
                 )
-                self._on_rewind(feed, positions[feed], last)
+                if self.on_cursor_ahead is not None:
+                    self.on_cursor_ahead(feed, positions[feed], last)
                 sound[feed] = START
         self._checked.update(doubtful)
         self._checked_generation = self._reader.generation
@@ -118,7 +134,7 @@ class RedisFeeds:
 
     # Trimming: plain commands and no script, since a script would need write permission on the readers' cursors
 
-    async def trim(self, feed: str, readers: Sequence[str]) -> int:
+    async def trim_feed(self, feed: str, readers: Sequence[str]) -> int:
         check_trimmable(feed, readers)
         cursors = await self._cursors([keys.cursor(service, feed) for service in readers])
         least = min(cursors, key=id_parts)
@@ -135,3 +151,59 @@ def last_id_in(info: Any) -> str:
     if is_missing_key(info):
         return START
     return text_map(answered(info))["last-generated-id"].decode("ascii")
+
+
+class RedisDeadLetters:
+    """`log.DeadLetters`."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    async def park(self, service: str, shard: int, table_id: str, entry: FeedEntry, reason: str) -> bool:
+        keys.check_table_id(table_id)
+        args = (letter_field(table_id, entry), pack_letter(reason, entry))
+        return bool(await PARK.run(self._wire, [keys.dead(service, shard)], args))
+
+    async def parked_tables(self, service: str, shard: int) -> set[str]:
+        fields = await call(self._wire, "HKEYS", keys.dead(service, shard))
+        return {field.split(b" ")[0].decode("ascii") for field in fields if field != COUNTER}
+
+    async def dead_list(self, service: str | None = None) -> list[DeadLetter]:
+        services = [service] if service is not None else await self._services()
+        places = [(name, shard) for shard in range(keys.SHARDS) for name in services]
+        replies = await call_all(self._wire, [("HGETALL", keys.dead(name, shard)) for name, shard in places])
+        letters: list[DeadLetter] = []
+        for (name, shard), reply in zip(places, replies, strict=True):
+            letters += _letters(name, shard, reply)
+        return letters
+
+    async def _services(self) -> list[str]:
+        names: set[str] = set()
+        for key in await scan(self._wire, "{s[0-9][0-9]}:dead:*", "hash"):
+            names.add(key.rpartition(":")[2])
+        return sorted(names)
+
+    async def dead_take(self, service: str, shard: int, table_id: str) -> list[DeadLetter]:
+        reply = await call(self._wire, "HGETALL", keys.dead(service, shard))
+        return [letter for letter in _letters(service, shard, reply) if letter.table_id == table_id]
+
+    async def dead_discard(self, service: str, shard: int, table_id: str, up_to: int | None = None) -> int:
+        line = await self.dead_take(service, shard, table_id)
+        fields = [letter_field(table_id, letter.entry) for letter in line if up_to is None or letter.number <= up_to]
+        if not fields:
+            return 0
+        return int(await call(self._wire, "HDEL", keys.dead(service, shard), *fields))
+
+    async def request_retry(self, service: str, shard: int, table_id: str) -> None:
+        await call(self._wire, "SADD", keys.retry(service, shard), keys.check_table_id(table_id))
+
+    async def retry_requests(self, service: str, shard: int) -> set[str]:
+        return {table.decode("ascii") for table in await call(self._wire, "SMEMBERS", keys.retry(service, shard))}
+
+    async def clear_retry(self, service: str, shard: int, table_id: str) -> None:
+        await call(self._wire, "SREM", keys.retry(service, shard), table_id)
+
+
+def _letters(service: str, shard: int, reply: Any) -> Sequence[DeadLetter]:
+    found = [unpack_letter(service, shard, field, value) for field, value in dict(reply).items() if field != COUNTER]
+    return sorted(found, key=lambda letter: letter.number)

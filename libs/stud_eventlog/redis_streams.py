@@ -1,22 +1,34 @@
-"""The event log on Valkey or Redis (7.2 or newer)."""
+"""The event log on Valkey or Redis (7.2 or newer): appends and reads of logs as commands of the server, and what makes
+one log of them, its feeds and its dead letters.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
 from stud_eventlog import keys
-from stud_eventlog.availability import Availability
-from stud_eventlog.entries import Row
-from stud_eventlog.group_commit import MAX_IN_FLIGHT, MAX_REPEATING
+from stud_eventlog.commits import Commits
+from stud_eventlog.entries import Row, checked_hash, log_id, log_row
+from stud_eventlog.group_commit import MAX_IN_FLIGHT, MAX_REPEATING, Again
 from stud_eventlog.log import OnCursorAhead, OnLogBehind, StreamKind
-from stud_eventlog.lua import PROBE
+from stud_eventlog.lua import APPEND, PROBE
 from stud_eventlog.permissions import needed
-from stud_eventlog.reading import verified
-from stud_eventlog.redis_appends import PASSING, RedisBackend
-from stud_eventlog.redis_dead import RedisDeadLetters, scan
-from stud_eventlog.redis_feeds import RedisFeeds
-from stud_eventlog.redis_wire import RedisWire, Refusal, answered, call, text_map
+from stud_eventlog.redis_feeds import RedisDeadLetters, RedisFeeds
+from stud_eventlog.redis_wire import (
+    Arg,
+    Command,
+    Lost,
+    RedisWire,
+    Refusal,
+    Wire,
+    answered,
+    call,
+    call_all,
+    is_missing_key,
+    scan,
+    text_map,
+)
 from stud_eventlog.trouble import (
     MEMORY_LIMIT,
     MIN_VERSION,
@@ -30,18 +42,8 @@ from stud_eventlog.trouble import (
     unseen,
     volatile,
 )
-from stud_eventlog.types import (
-    START,
-    Append,
-    DeadLetter,
-    FeedEntry,
-    Head,
-    LogUnavailable,
-    StoredCommit,
-    UnsafeServer,
-    VersionConflict,
-)
-from stud_eventlog.writing import Writer, new_mark
+from stud_eventlog.types import START, Append, ChainBroken, Head, LogUnavailable, UnsafeServer
+from stud_eventlog.writing import Elsewhere, WriteAnswer, new_mark
 
 CONNECT_TIMEOUT_S = 2.0
 WRITE_TIMEOUT_S = 3.0
@@ -59,34 +61,23 @@ QUESTION_CONNECTIONS = 8
 
 CLOSE_GRACE_S = 2.0
 
+# Refusals that pass by themselves and say nothing about the append: it is repeated. Any other error reply is a "no"
+# for now.
+PASSING = frozenset({"LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "NOSCRIPT"})
 
-class RedisEventLog:
+
+class RedisEventLog(Commits, RedisFeeds, RedisDeadLetters):
     """See `log.EventLog`. Make one with `RedisEventLog.connect(url)`; close it in the loop that made it."""
 
     def __init__(
-        self,
-        writer_wire: RedisWire,
-        reader_wire: RedisWire,
-        question_wire: RedisWire,
-        *,
-        read_timeout_s: float,
-        max_in_flight: int,
-        allow_volatile: bool = False,
+        self, writer: RedisWire, reader: RedisWire, questions: RedisWire, *, longest_block_ms: int, max_in_flight: int
     ) -> None:
-        self._allow_volatile = allow_volatile
-        self.on_cursor_ahead: OnCursorAhead | None = None
-        self.commits_moved = 0
-        """Commits that were read or written so far: while it grows something is being done."""
-        self._wires = (writer_wire, reader_wire, question_wire)
-        self._wire = writer_wire
-        self._question_wire = question_wire
-        self._questions = RedisBackend(question_wire)
-        self._backend = RedisBackend(writer_wire)
-        self._writer = Writer(self._backend, max_in_flight=max_in_flight)
-        block_ms_max = max(1, int((read_timeout_s - READ_MARGIN_S) * 1000))
-        self._feeds = RedisFeeds(writer_wire, reader_wire, block_ms_max, self._cursor_ahead)
-        self._dead = RedisDeadLetters(writer_wire)
-        self._availability = Availability(self._answer_and_verify)
+        Commits.__init__(self, RedisBackend(writer), RedisBackend(questions), max_in_flight=max_in_flight)
+        RedisFeeds.__init__(self, writer, reader, longest_block_ms)
+        RedisDeadLetters.__init__(self, writer)
+        self._allow_volatile = False
+        self._questions = questions
+        self._wires = (writer, reader, questions)
         for wire in self._wires:
             wire.on_lost = self._availability.lost
 
@@ -109,33 +100,24 @@ class RedisEventLog:
 
         `url` is redis://[user:password@]host:port[/db], rediss:// or unix://.
         """
-        writer_wire = RedisWire(
-            url,
-            connections=WRITER_CONNECTIONS,
-            timeout_s=write_timeout_s,
-            connect_timeout_s=connect_timeout_s,
-            client_name=client_name,
-        )
-        reader_wire = RedisWire(
-            url,
-            connections=1,
-            timeout_s=read_timeout_s,
-            connect_timeout_s=connect_timeout_s,
-            client_name=client_name + "-reader",
-        )
-        question_wire = RedisWire(
-            url,
-            connections=QUESTION_CONNECTIONS,
-            timeout_s=read_timeout_s,
-            connect_timeout_s=connect_timeout_s,
-            client_name=client_name + "-questions",
-        )
+
+        def wire(name: str, connections: int, timeout_s: float) -> RedisWire:
+            return RedisWire(
+                url,
+                connections=connections,
+                timeout_s=timeout_s,
+                connect_timeout_s=connect_timeout_s,
+                client_name=client_name + name,
+            )
+
         log = cls(
-            *(writer_wire, reader_wire, question_wire),
-            read_timeout_s=read_timeout_s,
+            wire("", WRITER_CONNECTIONS, write_timeout_s),
+            wire("-reader", 1, read_timeout_s),
+            wire("-questions", QUESTION_CONNECTIONS, read_timeout_s),
+            longest_block_ms=max(1, int((read_timeout_s - READ_MARGIN_S) * 1000)),
             max_in_flight=max_in_flight,
-            allow_volatile=allow_volatile,
         )
+        log._allow_volatile = allow_volatile
         log.on_log_behind, log.on_cursor_ahead = on_log_behind, on_cursor_ahead
         try:
             await log.ping()
@@ -159,118 +141,16 @@ class RedisEventLog:
         if problems := server_problems(settings, version):
             raise UnsafeServer(problems)
 
-    # Availability
-
-    @property
-    def available(self) -> bool:
-        return self._availability.up
-
-    async def wait_available(self) -> None:
-        await self._availability.wait()
-
-    async def _answer_and_verify(self) -> None:
+    async def _verify(self) -> None:
         for wire in self._wires:  # what was lost was lost to all of them, and is told once
             wire.renew_idle()
-        await call(self._wire, "PING")
-        await self._writer.verify()
-
-    async def ping(self) -> None:
-        await call(self._wire, "PING")
-        await self._writer.check_mark()
-
-    # Writing
-
-    @property
-    def on_log_behind(self) -> OnLogBehind | None:
-        return self._writer.on_log_behind
-
-    @on_log_behind.setter
-    def on_log_behind(self, callback: OnLogBehind | None) -> None:
-        self._writer.on_log_behind = callback
-
-    async def append(self, append: Append) -> Head:
-        head = await self._writer.append(append)
-        self.commits_moved += 1
-        return head
-
-    async def append_many(self, appends: Sequence[Append]) -> list[Head | VersionConflict]:
-        heads = await self._writer.append_many(appends)
-        self.commits_moved += len(heads)
-        return heads
-
-    def forget(self, stream: str) -> None:
-        self._writer.acknowledged.forget(stream)
-
-    # Reading
-
-    async def head(self, stream: str) -> Head:
-        return await self._questions.head(stream)
-
-    async def read(self, stream: str, after: int = 0, limit: int = 500) -> list[StoredCommit]:
-        return [commit for commit, _ in await self._rows(stream, after, limit)]
-
-    def read_all(self, stream: str, after: int = 0) -> AsyncIterator[StoredCommit]:
-        return verified(stream, after, self._rows, self._questions.head)
-
-    async def _rows(self, stream: str, after: int, limit: int) -> list[Row]:
-        rows = await self._questions.rows(stream, after, limit)
-        self.commits_moved += len(rows)
-        return rows
-
-    # Feeds
-
-    def _cursor_ahead(self, feed: str, cursor: str, last: str) -> None:
-        if self.on_cursor_ahead is not None:
-            self.on_cursor_ahead(feed, cursor, last)
-
-    async def read_feeds(self, positions: Mapping[str, str], limit: int = 256, block_ms: int = 1000) -> list[FeedEntry]:
-        return await self._feeds.read(positions, limit, block_ms)
-
-    async def last_id(self, feed: str) -> str:
-        return await self._feeds.last_id(feed)
-
-    async def load_cursors(self, service: str, feeds: Sequence[str]) -> dict[str, str]:
-        return await self._feeds.load_cursors(service, feeds)
-
-    async def store_cursors(self, service: str, cursors: Mapping[str, str]) -> None:
-        await self._feeds.store_cursors(service, cursors)
-
-    async def trim_feed(self, feed: str, readers: Sequence[str]) -> int:
-        return await self._feeds.trim(feed, readers)
-
-    # Dead letters
-
-    async def park(self, service: str, shard: int, table_id: str, entry: FeedEntry, reason: str) -> bool:
-        return await self._dead.park(service, shard, table_id, entry, reason)
-
-    async def parked_tables(self, service: str, shard: int) -> set[str]:
-        return await self._dead.parked_tables(service, shard)
-
-    async def dead_list(self, service: str | None = None) -> list[DeadLetter]:
-        return await self._dead.list_all(service)
-
-    async def dead_take(self, service: str, shard: int, table_id: str) -> list[DeadLetter]:
-        return await self._dead.take(service, shard, table_id)
-
-    async def dead_discard(self, service: str, shard: int, table_id: str, up_to: int | None = None) -> int:
-        return await self._dead.discard(service, shard, table_id, up_to)
-
-    async def request_retry(self, service: str, shard: int, table_id: str) -> None:
-        await self._dead.request_retry(service, shard, table_id)
-
-    async def retry_requests(self, service: str, shard: int) -> set[str]:
-        return await self._dead.retry_requests(service, shard)
-
-    async def clear_retry(self, service: str, shard: int, table_id: str) -> None:
-        await self._dead.clear_retry(service, shard, table_id)
-
-    # The rest
+        await super()._verify()
 
     async def lobby(self, shard: int) -> dict[str, bytes]:
-        return text_map(await call(self._question_wire, "HGETALL", keys.lobby(shard)))
+        return text_map(await call(self._questions, "HGETALL", keys.lobby(shard)))
 
     async def scan_streams(self, kind: StreamKind) -> list[str]:
-        found = await scan(self._question_wire, keys.SCAN_PATTERNS[kind], "stream")
+        found = await scan(self._questions, keys.SCAN_PATTERNS[kind], "stream")
         return keys.names_of(kind, found)
 
     async def trouble(self, service: str) -> Trouble | None:
@@ -293,12 +173,8 @@ class RedisEventLog:
     async def initialise(self) -> bool:
         return await call(self._wire, "SET", keys.INITIALISED, new_mark(), "NX") is not None
 
-    async def require_initialised(self) -> None:
-        await self._writer.require_mark()
-
     async def close(self) -> None:
-        await self._writer.close(CLOSE_GRACE_S)
-        await self._availability.close()
+        await self._close(CLOSE_GRACE_S)
         for wire in self._wires:
             await wire.close()
 
@@ -316,3 +192,86 @@ def _info(reply: bytes) -> dict[str, str]:
 def _ratio(info: Mapping[str, str]) -> float:
     allowed = int(info["maxmemory"])
     return int(info["used_memory"]) / allowed if allowed else 0.0
+
+
+class RedisBackend:
+    """`writing.Backend` and `commits.Reads` over a server: one script call per append."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    async def write(self, appends: Sequence[Append]) -> list[WriteAnswer]:
+        heads = [append.head for append in appends]
+        commands = [append_command(append, head) for append, head in zip(appends, heads, strict=True)]
+        replies = await APPEND.run_all(self._wire, commands)
+        return [append_answer(head, reply) for head, reply in zip(heads, replies, strict=True)]
+
+    async def where(self, stream: str) -> Elsewhere:
+        reply = (await self._wire.pipeline([("XINFO", "STREAM", stream)]))[0]
+        return stream_end(reply)
+
+    async def hashes_at(self, places: Sequence[tuple[str, int]]) -> list[bytes | None]:
+        replies = await call_all(
+            self._wire, [("XRANGE", stream, log_id(version), log_id(version)) for stream, version in places]
+        )
+        return [_hash_of(reply[0][1]) if reply else None for reply in replies]
+
+    async def mark(self) -> bytes | None:
+        found: bytes | None = await call(self._wire, "GET", keys.INITIALISED)
+        return found
+
+    async def ping(self) -> None:
+        await call(self._wire, "PING")
+
+    async def head(self, stream: str) -> Head:
+        end = await self.where(stream)
+        if end.hash is None:
+            raise ChainBroken(stream, end.version, "the last commit of a log must stay in it, for its hash")
+        return Head(end.version, end.hash)
+
+    async def rows(self, stream: str, after: int, limit: int) -> list[Row]:
+        reply = await call(self._wire, "XRANGE", stream, log_id(after + 1), "+", "COUNT", limit)
+        return [log_row(stream, entry_id, fields) for entry_id, fields in reply]
+
+
+def append_command(append: Append, head: Head) -> Command:
+    feeds: dict[str, int] = {}
+    outbox: list[Arg] = []
+    for item in append.outbox:
+        outbox += (feeds.setdefault(item.feed, len(feeds) + 2), item.event)  # KEYS[1] is the log
+    hashes = append.prev_hash + append.commit_id + head.hash
+    row = append.lobby
+    if row is None:
+        return APPEND.command((append.stream, *feeds), (append.expected_version, hashes, append.body, "", *outbox))
+    args = (append.expected_version, hashes, append.body, row.field, *outbox, row.value)
+    return APPEND.command((append.stream, *feeds, row.key), args)
+
+
+def append_answer(head: Head, reply: Any) -> WriteAnswer:
+    if isinstance(reply, Lost):
+        return Again(reply.why, doubtful=reply.sent)
+    if isinstance(reply, Refusal):
+        passing = reply.code in PASSING
+        return Again(f"{reply.code} {reply.text}", doubtful=False, refused=not passing)
+    if isinstance(reply, int):
+        return head
+    if reply[0] == 1:
+        return Head(head.version, reply[1])
+    return Elsewhere(reply[1], checked_hash(reply[2]))
+
+
+def stream_end(reply: Any) -> Elsewhere:
+    """Returns where a stream ends from the reply to XINFO STREAM; the id survives trimming, the hash is in the last
+    entry.
+    """
+    if is_missing_key(reply):
+        return Elsewhere(0, Head().hash)
+    info = text_map(answered(reply))
+    end: Any = info["last-generated-id"]
+    last: Any = info["last-entry"]
+    # An entry that was deleted leaves its id as the last one generated, and the one before it as the last entry.
+    return Elsewhere(int(end.split(b"-")[0]), _hash_of(last[1]) if last and last[0] == end else None)
+
+
+def _hash_of(fields: Sequence[bytes]) -> bytes | None:
+    return checked_hash(dict(zip(fields[::2], fields[1::2], strict=False)).get(b"h"))

@@ -222,3 +222,14 @@ def is_missing_key(reply: Any) -> bool:
 def text_map(reply: Any) -> dict[str, bytes]:
     """Returns a map reply with its keys as text."""
     return {bytes(name).decode(): value for name, value in dict(reply).items()}
+
+
+async def scan(wire: Wire, pattern: str, kind: str) -> list[str]:
+    """Returns all keys of a type that match a pattern, by walking the whole key space."""
+    found: set[str] = set()
+    at: bytes | str = "0"
+    while True:
+        at, names = await call(wire, "SCAN", at, "MATCH", pattern, "COUNT", 1000, "TYPE", kind)
+        found.update(name.decode() for name in names)
+        if at in (b"0", "0"):
+            return sorted(found)

@@ -63,6 +63,8 @@ class Backend(Protocol):
 
     async def mark(self) -> bytes | None: ...
 
+    async def ping(self) -> None: ...
+
 
 class Acknowledged:
     """Heads are kept for every stream, bytes only for the most recent commits: at most `held_bytes` in all."""

@@ -322,7 +322,7 @@ async def test_however_many_ask_no_append_waits_and_nobody_takes_that_for_a_lost
     """Every connection for questions is taken: the next question is refused for now, and that is all that happens."""
     monkeypatch.setattr(redis_wire, "POOL_WAIT_S", 0.05)
     head = await write(direct, STREAM, b"before", feed=FEED)
-    turns = direct._question_wire._turns
+    turns = direct._questions._turns
     for _ in range(redis_streams.QUESTION_CONNECTIONS):
         await turns.acquire()
     for question in (direct.read(STREAM), direct.head(STREAM), direct.lobby(7), direct.scan_streams("table")):
@@ -405,14 +405,14 @@ async def test_who_asks_while_idle_connections_are_let_go_gets_his_answer(direct
     async def renew(ticks: int) -> None:
         for _ in range(ticks):
             await asyncio.sleep(0)
-        direct._question_wire.renew_idle()
+        direct._questions.renew_idle()
 
     for after in range(40):
         assert await asyncio.gather(*(ask(0) for _ in range(8))) == [1] * 8
-        generation = direct._question_wire.generation
+        generation = direct._questions.generation
         _, _, *answers = await asyncio.gather(renew(0), renew(after), *(ask(ticks) for ticks in range(8)))
         assert answers == [1] * 8
-        assert direct._question_wire.generation > generation  # they were
+        assert direct._questions.generation > generation  # they were
     assert losses == []
 
 
@@ -426,7 +426,7 @@ async def test_a_connection_that_is_just_being_made_is_left_to_who_makes_it(log:
     proxy.replies.hold()
     asking = asyncio.create_task(log.head(STREAM))
     await asyncio.sleep(0.05)
-    log._question_wire.renew_idle()
+    log._questions.renew_idle()
     proxy.heal()
     assert await asking == head
     assert await log.head(STREAM) == head

@@ -11,7 +11,7 @@ from stud_eventlog.availability import Availability
 from stud_eventlog.group_commit import MAX_REPEATING, Again, GroupCommit, Outcome
 from stud_eventlog.lua import APPEND
 from stud_eventlog.memory import MemoryEventLog, MemoryStore
-from stud_eventlog.redis_appends import RedisBackend
+from stud_eventlog.redis_streams import RedisBackend
 from stud_eventlog.redis_wire import Command, Lost, Refusal
 from stud_eventlog.types import Append, Head, LogBehind, LogUnavailable
 from stud_eventlog.writing import HELD_PER_STREAM, Acknowledged

@@ -1,0 +1,122 @@
+"""`log.CommitLog` over a store, the same for every adapter: what is written goes through the writer, and a log is read
+so that a gap, an edit or a foreign commit cannot pass unnoticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+from stud_eventlog.availability import Availability
+from stud_eventlog.entries import Row
+from stud_eventlog.log import OnLogBehind
+from stud_eventlog.types import NO_HASH, Append, ChainBroken, Head, StoredCommit, VersionConflict
+from stud_eventlog.writing import Backend, Writer
+
+PAGE = 500
+"""Commits per read: about a megabyte, far below what a socket timeout allows."""
+
+
+class Reads(Protocol):
+    """What a store must do for who reads. Raises LogUnavailable."""
+
+    async def head(self, stream: str) -> Head: ...
+
+    async def rows(self, stream: str, after: int, limit: int) -> list[Row]: ...
+
+
+class Commits:
+    """What an adapter's log is made of, besides its feeds, its dead letters and what tells of its server."""
+
+    def __init__(self, backend: Backend, reads: Reads, *, max_in_flight: int) -> None:
+        self.commits_moved = 0
+        """Commits that were read or written so far: while it grows something is being done."""
+        self._backend = backend
+        self._reads = reads
+        self._writer = Writer(backend, max_in_flight=max_in_flight)
+        self._availability = Availability(self._verify)
+
+    # Availability
+
+    @property
+    def available(self) -> bool:
+        return self._availability.up
+
+    async def wait_available(self) -> None:
+        await self._availability.wait()
+
+    async def _verify(self) -> None:
+        await self._backend.ping()
+        await self._writer.verify()
+
+    async def ping(self) -> None:
+        await self._backend.ping()
+        await self._writer.check_mark()
+
+    async def require_initialised(self) -> None:
+        await self._writer.require_mark()
+
+    # Writing
+
+    @property
+    def on_log_behind(self) -> OnLogBehind | None:
+        return self._writer.on_log_behind
+
+    @on_log_behind.setter
+    def on_log_behind(self, callback: OnLogBehind | None) -> None:
+        self._writer.on_log_behind = callback
+
+    async def append(self, append: Append) -> Head:
+        head = await self._writer.append(append)
+        self.commits_moved += 1
+        return head
+
+    async def append_many(self, appends: Sequence[Append]) -> list[Head | VersionConflict]:
+        heads = await self._writer.append_many(appends)
+        self.commits_moved += len(heads)
+        return heads
+
+    def forget(self, stream: str) -> None:
+        self._writer.acknowledged.forget(stream)
+
+    # Reading
+
+    async def head(self, stream: str) -> Head:
+        return await self._reads.head(stream)
+
+    async def read(self, stream: str, after: int = 0, limit: int = PAGE) -> list[StoredCommit]:
+        return [commit for commit, _ in await self._rows(stream, after, limit)]
+
+    async def read_all(self, stream: str, after: int = 0) -> AsyncIterator[StoredCommit]:
+        version, hash_before = after, NO_HASH if after == 0 else None
+        if after > 0:
+            before = await self._rows(stream, after - 1, 1)
+            if before and before[0][0].version == after:
+                hash_before = before[0][0].hash
+        while page := await self._rows(stream, version, PAGE):
+            for commit, stored_hash in page:
+                version += 1
+                _check_link(version, hash_before, commit, stored_hash)
+                hash_before = stored_hash
+                yield commit
+        # A server remembers the last version there was; if its commit was deleted the hash is missing.
+        await self._reads.head(stream)
+
+    async def _rows(self, stream: str, after: int, limit: int) -> list[Row]:
+        rows = await self._reads.rows(stream, after, limit)
+        self.commits_moved += len(rows)
+        return rows
+
+    async def _close(self, grace_s: float) -> None:
+        await self._writer.close(grace_s)
+        await self._availability.close()
+
+
+def _check_link(version: int, hash_before: bytes | None, commit: StoredCommit, stored_hash: bytes) -> None:
+    """Raises ChainBroken. `hash_before` is None when the commit before is no longer in the log."""
+    if commit.version != version:
+        raise ChainBroken(commit.stream, version, f"it is missing, the next one there is {commit.version}")
+    if hash_before is not None and commit.prev_hash != hash_before:
+        raise ChainBroken(commit.stream, version, "its prev_hash should be the hash of the commit before it")
+    if commit.hash != stored_hash:
+        raise ChainBroken(commit.stream, version, "its bytes should give the hash that is stored beside them")
