@@ -76,9 +76,6 @@ class Commits:
         self.commits_moved += len(heads)
         return heads
 
-    def forget(self, stream: str) -> None:
-        self._writer.acknowledged.forget(stream)
-
     # Reading
 
     async def head(self, stream: str) -> Head:

@@ -1,6 +1,14 @@
-"""The port: what every event log can do. Adapters: `memory.MemoryEventLog` and `redis_streams.RedisEventLog`.
+"""The port, in tiers: what every event log can do. Ask for the tier you need; all of it is for who opens and closes a
+log, or hands it on.
 
-Both pass one contract suite (`tests/contract/test_eventlog_*.py`). No method knows what a body or an event means.
+    Reachable             is it there?
+    ├── CommitLog         streams of commits with optimistic concurrency, and an outbox per append
+    ├── Feeds             messages in order, read by cursor
+    └── DeadLetters       messages that could not be handled, in a line per table
+        └── EventLog      all three, and what there is to know about the server
+
+Adapters: `memory.MemoryEventLog` and `redis_streams.RedisEventLog`. Both pass one contract suite
+(`tests/contract/test_eventlog_*.py`). No method knows what a body or an event means.
 """
 
 from __future__ import annotations
@@ -22,12 +30,7 @@ again.
 """
 
 
-class EventLog(Protocol):
-    """A set of streams with optimistic concurrency, an outbox per append, feeds with cursors, and dead letters."""
-
-    on_log_behind: OnLogBehind | None
-    on_cursor_ahead: OnCursorAhead | None
-
+class Reachable(Protocol):
     @property
     def available(self) -> bool:
         """False from the first failure to reach the log until it answers again and the acknowledged heads were found
@@ -36,7 +39,9 @@ class EventLog(Protocol):
 
     async def wait_available(self) -> None: ...
 
-    # Writing
+
+class CommitLog(Reachable, Protocol):
+    on_log_behind: OnLogBehind | None
 
     async def append(self, append: Append) -> Head:
         """Writes one commit with its outbox and returns the new head once it is durable.
@@ -54,8 +59,6 @@ class EventLog(Protocol):
         are raised after all have been settled.
         """
 
-    # Reading
-
     async def head(self, stream: str) -> Head: ...
 
     async def read(self, stream: str, after: int = 0, limit: int = 500) -> list[StoredCommit]:
@@ -66,7 +69,9 @@ class EventLog(Protocol):
         that is not the successor of the one before.
         """
 
-    # Feeds
+
+class Feeds(Reachable, Protocol):
+    on_cursor_ahead: OnCursorAhead | None
 
     async def read_feeds(self, positions: Mapping[str, str], limit: int = 256, block_ms: int = 1000) -> list[FeedEntry]:
         """Returns at most `limit` entries behind the given positions ("0-0" = from the start), in order within each
@@ -91,7 +96,9 @@ class EventLog(Protocol):
         zero.
         """
 
-    # Dead letters: the messages of a table that one of them poisoned, in order
+
+class DeadLetters(Reachable, Protocol):
+    """The messages of a table that one of them poisoned, in order."""
 
     async def park(self, service: str, shard: int, table_id: str, entry: FeedEntry, reason: str) -> bool:
         """Puts a message at the end of the table's parked line; False when it is in the line already."""
@@ -118,9 +125,10 @@ class EventLog(Protocol):
 
     async def clear_retry(self, service: str, shard: int, table_id: str) -> None: ...
 
-    # The rest
 
-    async def lobby(self, shard: int) -> dict[str, bytes]: ...
+class EventLog(CommitLog, Feeds, DeadLetters, Protocol):
+    async def lobby(self, shard: int) -> dict[str, bytes]:
+        """Returns the rows that commits of the shard's tables have set (`LobbyRow`)."""
 
     async def scan_streams(self, kind: StreamKind) -> list[str]:
         """Returns, sorted, the table ids that have a log ("table") or a deck log ("deck"), the currencies ("ledger")
@@ -140,11 +148,6 @@ class EventLog(Protocol):
     async def require_initialised(self) -> None:
         """Raises NotInitialised when the mark is missing; from then on its loss is watched for, and appends refused
         after it.
-        """
-
-    def forget(self, stream: str) -> None:
-        """Drops what is remembered of a stream: after LOG_BEHIND, once its state has been rebuilt from what the log
-        holds.
         """
 
     async def ping(self) -> None:

@@ -138,13 +138,6 @@ class Acknowledged:
     def behind(self, stream: str) -> LogBehind | None:
         return self._behind.get(stream)
 
-    def forget(self, stream: str) -> None:
-        self._behind.pop(stream, None)
-        self._heads.pop(stream, None)
-        if stream in self._held:
-            self._drop(stream, len(self._held[stream]))
-            del self._held[stream]
-
 
 class Writer:
     """Appends through group commit; remembers what was acknowledged and holds the log to it."""
@@ -245,7 +238,7 @@ class Writer:
         if behind is not None:
             raise behind
         if acked is None or acked != self.acknowledged.head(stream):
-            return  # forgotten meanwhile, or an append has restored it and gone on: what was found is no longer there
+            return  # an append has restored it meanwhile and gone on: what was found is no longer there
         head = Head(found.version, NO_HASH if found.hash is None else found.hash)
         tail = self.acknowledged.tail(stream, head) if found.version < acked.version else None
         answers = await self._backend.write(tail) if tail else []

@@ -28,6 +28,7 @@ from structlog.contextvars import bind_contextvars
 
 from stud_eventlog import keys
 from stud_eventlog.cancelling import stop_if_cancelled
+from stud_eventlog.log import Feeds
 from stud_eventlog.types import START, EventLogError, FeedEntry
 from stud_service.kit import Kit, for_ever
 from stud_service.parking import Parking
@@ -89,7 +90,7 @@ class FeedReader:
         feeds = followed_by(service, currencies) if feeds is None else feeds
         _check_followed(service, feeds)
         self.counts = Counts()
-        self._log = kit.log
+        self._log: Feeds = kit.log
         self._service = service.name
         self._key = key
         self._limit = limit

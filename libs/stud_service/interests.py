@@ -17,7 +17,7 @@ from stud.events.v1 import commit_pb2
 from stud_core.deck_events import LogRef
 from stud_core.interest import dealt_in_text, seated_text
 from stud_eventlog import keys
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import CommitLog
 from stud_eventlog.types import StoredCommit
 from stud_service.refusals import Refused
 
@@ -40,7 +40,7 @@ class _Known(msgspec.Struct):
 class Interests:
     """Answers for any table. Every call may raise EventLogError."""
 
-    def __init__(self, log: EventLog, capacity: int = CAPACITY) -> None:
+    def __init__(self, log: CommitLog, capacity: int = CAPACITY) -> None:
         self._log = log
         self._capacity = capacity
         self._known: OrderedDict[str, _Known] = OrderedDict()
@@ -80,7 +80,7 @@ class Interests:
         return [(commit.version, commit.hash) for commit in last] == [(known.version, known.hash)]
 
 
-async def dealt_into(log: EventLog, hand: LogRef, hand_no: int) -> frozenset[str] | None:
+async def dealt_into(log: CommitLog, hand: LogRef, hand_no: int) -> frozenset[str] | None:
     """Return who was dealt into a hand, by its range of the table's log; None where that does not say. Raises
     EventLogError.
     """
@@ -99,7 +99,7 @@ def refuse_dealt_in(account: str, players: Iterable[str], hand_no: int, role: st
         raise Refused("OWN_INTEREST", dealt_in_text(hand_no, role))
 
 
-async def _commits(log: EventLog, stream: str, after: int) -> AsyncIterator[StoredCommit]:
+async def _commits(log: CommitLog, stream: str, after: int) -> AsyncIterator[StoredCommit]:
     while page := await log.read(stream, after, PAGE):
         for commit in page:
             yield commit

@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 
 from stud_eventlog import keys
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import CommitLog
 from stud_eventlog.types import FeedEntry
 from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit, encoded_events
@@ -24,7 +24,7 @@ LATELY = 10_000
 PAGE = 500
 
 
-async def is_original(log: EventLog, entry: FeedEntry) -> bool:
+async def is_original(log: CommitLog, entry: FeedEntry) -> bool:
     """Whether the log has exactly this event at the version that the entry names. Raises EventLogError."""
     if keys.may_speak_in(entry.feed, entry.stream) and entry.version > 0:
         for commit in await log.read(entry.stream, after=entry.version - 1, limit=1):
@@ -44,7 +44,7 @@ def _events(body: bytes) -> list[bytes]:
         return []
 
 
-async def lately(log: EventLog, stream: str, kinds: tuple[type, ...]) -> list[tuple[int, Any]]:
+async def lately(log: CommitLog, stream: str, kinds: tuple[type, ...]) -> list[tuple[int, Any]]:
     """Return (version, event) of all events of these kinds at a log's end, in order: what the entry of a feed should
     have told is among them, and what was handled before is recognised by its numbers. Raises EventLogError, WireError.
     """

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import structlog
 
 from stud_eventlog import keys
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import DeadLetters
 from stud_eventlog.types import FeedEntry
 from stud_service.patience import settle
 
@@ -25,7 +25,7 @@ Replay = Callable[[str, FeedEntry], Awaitable[bool]]
 
 
 class Parking:
-    def __init__(self, log: EventLog, service: str, feeds: Sequence[str]) -> None:
+    def __init__(self, log: DeadLetters, service: str, feeds: Sequence[str]) -> None:
         self._log = log
         self._service = service
         self._shards = sorted({_shard_of(feed) for feed in feeds})

@@ -16,7 +16,7 @@ import structlog
 
 from stud_eventlog import keys
 from stud_eventlog.cancelling import stop_if_cancelled
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import Reachable
 from stud_eventlog.types import ChainBroken, EventLogError, LogBehind, LogUnavailable, VersionConflict
 from stud_service.logging import place_of
 from stud_service.refusals import Refused
@@ -54,7 +54,7 @@ class Backoff:
     def __init__(self) -> None:
         self.attempts = 0
 
-    async def wait(self, log: EventLog, why: Exception, what: str) -> None:
+    async def wait(self, log: Reachable, why: Exception, what: str) -> None:
         self.attempts += 1
         if self.attempts & (self.attempts - 1) == 0 and not (self.attempts == 1 and isinstance(why, VersionConflict)):
             logger.warning("trying_again", what=what, attempts=self.attempts, why=str(why) or type(why).__name__)
@@ -68,7 +68,7 @@ class Backoff:
                 pass
 
 
-async def settle(work: Callable[[], Awaitable[None]], log: EventLog, what: str, poisons: Judge | None = None) -> None:
+async def settle(work: Callable[[], Awaitable[None]], log: Reachable, what: str, poisons: Judge | None = None) -> None:
     """Does `work` until it succeeds. Raises what `poisons` says, and STANDS_STILL as they are; without a judge only the
     log's errors are waited out and everything else is raised as it is.
     """
@@ -90,7 +90,7 @@ async def settle(work: Callable[[], Awaitable[None]], log: EventLog, what: str, 
             return
 
 
-async def patiently(work: Callable[[], Awaitable[T]], log: EventLog, what: str) -> T:
+async def patiently(work: Callable[[], Awaitable[T]], log: Reachable, what: str) -> T:
     """Returns what `work` does once the log answers it. Whatever else is wrong is raised as it is."""
     backoff = Backoff()
     while True:

@@ -8,7 +8,7 @@ import msgspec
 
 from dealer_service.safe import Committed
 from stud_core.deck_events import DeckAwaited, DeckCardsDealt, DeckClosed, DeckCommitted, DeckSealed, LogRef
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import CommitLog
 from stud_eventlog.types import ChainBroken, StoredCommit
 from stud_service.limits import Share
 from stud_wire.commits import decode_commit
@@ -34,7 +34,7 @@ READ_S = 0.0005
 
 
 async def find_hand(
-    log: EventLog, stream: str, last: int, hand_no: int, share: Share | None = None
+    log: CommitLog, stream: str, last: int, hand_no: int, share: Share | None = None
 ) -> HandRecord | None:
     """Return the record of a hand within versions 1..``last``; None when it has no deck there. It takes a dozen reads,
     and anybody may ask: only a ``share`` of the loop's time is for that.
@@ -56,7 +56,7 @@ async def find_hand(
     return await _read_hand(log, stream, best, hand_no) if best else None
 
 
-async def _next_hand(log: EventLog, stream: str, first: int, last: int) -> tuple[int, int] | None:
+async def _next_hand(log: CommitLog, stream: str, first: int, last: int) -> tuple[int, int] | None:
     """Return version and newest hand of the first commit from ``first`` to ``last`` that belongs to a hand."""
     while first <= last:
         for stored in await log.read(stream, after=first - 1, limit=min(PAGE, last - first + 1)):
@@ -77,7 +77,7 @@ def newest_hand(events: Iterable[object]) -> int | None:
     return max(hands, default=None)
 
 
-async def _read_hand(log: EventLog, stream: str, version: int, hand_no: int) -> HandRecord | None:
+async def _read_hand(log: CommitLog, stream: str, version: int, hand_no: int) -> HandRecord | None:
     record: HandRecord | None = None
     before: StoredCommit | None = None
     while page := await log.read(stream, after=version - 1, limit=PAGE):

@@ -12,7 +12,7 @@ import msgspec
 from dealer_service.requests import Requests
 from stud_core.deck import Deck, evolve
 from stud_core.deck_events import DeckCommitted
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import CommitLog
 from stud_eventlog.types import Head
 from stud_wire.commits import DecodedCommit, decode_commit
 
@@ -33,7 +33,7 @@ def nothing() -> Rebuilt:
     return Rebuilt(Deck(), Head(), Requests())
 
 
-async def rebuild(log: EventLog, stream: str) -> Rebuilt:
+async def rebuild(log: CommitLog, stream: str) -> Rebuilt:
     """Fold the end of a deck's log. Raises ChainBroken (a changed byte), WireError (a log newer than this build)."""
     newest = await log.head(stream)
     out = nothing()
@@ -52,7 +52,7 @@ def fold(out: Rebuilt, commit: DecodedCommit, head: Head) -> None:
     out.head = head
 
 
-async def _fold_from(log: EventLog, stream: str, last: int) -> int:
+async def _fold_from(log: CommitLog, stream: str, last: int) -> int:
     """Return the version of the last but one commit with a DeckCommitted, or 1."""
     seen = 0
     end = last

@@ -16,7 +16,7 @@ from rules_service.second_opinion.account import Account
 from stud_core import events as ev
 from stud_core.evolve import apply
 from stud_core.state import Table
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import CommitLog
 from stud_eventlog.types import NO_HASH
 
 
@@ -34,7 +34,7 @@ def nothing() -> Base:
     return Base(0, NO_HASH, Table(), Account())
 
 
-async def fold_base(log: EventLog, stream: str, upto: int) -> Base:
+async def fold_base(log: CommitLog, stream: str, upto: int) -> Base:
     """Fold a table's log up to a version. Raises CannotVerify when commits are missing or unknown, Broken when the
     chain is.
     """

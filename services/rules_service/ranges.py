@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rules_service.findings import CannotVerify, Code, Obstacle
 from rules_service.redecide import Recorded
 from stud_core.deck_events import LogRef
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import CommitLog
 from stud_eventlog.types import StoredCommit
 from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit
@@ -26,7 +26,7 @@ class Broken(Exception):
         self.code, self.stream, self.version = code, stream, version
 
 
-async def read_range(log: EventLog, ref: LogRef) -> list[StoredCommit]:
+async def read_range(log: CommitLog, ref: LogRef) -> list[StoredCommit]:
     """Return the commits of a range; raises CannotVerify when some are not there, Broken for an impossible range."""
     count = ref.to_version - ref.from_version + 1
     if not 0 < count <= MAX_COMMITS or ref.from_version < 1:

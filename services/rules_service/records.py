@@ -16,7 +16,7 @@ from stud.events.v1 import commit_pb2
 from stud_core import events as ev
 from stud_core.deck_events import DeckClosed
 from stud_eventlog import keys
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import CommitLog
 from stud_eventlog.types import StoredCommit
 from stud_service.limits import Share
 from stud_wire.codec import WireError
@@ -54,7 +54,7 @@ class Trace(msgspec.Struct, frozen=True):
 
 
 async def trace(
-    log: EventLog, streams: Streams, hand_no: int, hint: DeckClosed | None = None, share: Share | None = None
+    log: CommitLog, streams: Streams, hand_no: int, hint: DeckClosed | None = None, share: Share | None = None
 ) -> Trace:
     """Look a hand up in the logs; ``hint`` is the dealer's notice where it is at hand. For who only asks, in a
     ``share`` of the loop's time.
@@ -77,7 +77,7 @@ async def trace(
 
 
 async def find_closed(
-    log: EventLog, stream: str, hand_no: int, share: Share | None = None
+    log: CommitLog, stream: str, hand_no: int, share: Share | None = None
 ) -> tuple[DeckClosed | None, int]:
     """Return the dealer's notice that a hand is over, and its version in the deck's log; (None, 0) if there is none."""
     async for commit in _pages(log, stream, share):
@@ -99,7 +99,7 @@ def _read_closed(event: commit_pb2.Event) -> DeckClosed | None:
     return closed if isinstance(closed, DeckClosed) else None
 
 
-async def currency_of(log: EventLog, stream: str) -> str:
+async def currency_of(log: CommitLog, stream: str) -> str:
     """Return a table's currency from the first event that names it; empty when none does."""
     async for commit in _pages(log, stream):
         for event in _events(commit):
@@ -110,12 +110,12 @@ async def currency_of(log: EventLog, stream: str) -> str:
     return ""
 
 
-async def exists(log: EventLog, stream: str) -> bool:
+async def exists(log: CommitLog, stream: str) -> bool:
     """Whether a log holds anything."""
     return (await log.head(stream)).version > 0
 
 
-async def _end_at(log: EventLog, stream: str, version: int, hand_no: int) -> End | None:
+async def _end_at(log: CommitLog, stream: str, version: int, hand_no: int) -> End | None:
     for commit in await log.read(stream, version - 1, 1) if version > 0 else ():
         for event in _events(commit):
             if isinstance(event, End) and event.hand_no == hand_no:
@@ -130,7 +130,7 @@ def _events(commit: StoredCommit) -> Sequence[Any]:
         return ()
 
 
-async def _pages(log: EventLog, stream: str, share: Share | None = None) -> AsyncIterator[StoredCommit]:
+async def _pages(log: CommitLog, stream: str, share: Share | None = None) -> AsyncIterator[StoredCommit]:
     after = 0
     while page := await log.read(stream, after, PAGE):
         for commit in page:

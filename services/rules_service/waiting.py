@@ -16,7 +16,7 @@ import structlog
 from rules_service.findings import CannotVerify, Obstacle
 from stud_core.verdict_events import Finding
 from stud_eventlog import keys
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import DeadLetters
 from stud_eventlog.types import EventLogError
 
 SERVICE = "rules"
@@ -54,7 +54,7 @@ def parse_reason(reason: str) -> Waiting | None:
 class WaitingRoom:
     """All of them, by table. ``is_decided(table, hand)``: whether there is a final verdict, by whomever."""
 
-    def __init__(self, eventlog: EventLog, is_decided: Callable[[str, int], bool]) -> None:
+    def __init__(self, eventlog: DeadLetters, is_decided: Callable[[str, int], bool]) -> None:
         self.tables: dict[str, Waiting] = {}
         self._log = eventlog
         self._is_decided = is_decided

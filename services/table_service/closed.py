@@ -12,14 +12,14 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud_core.events import TableOpened
 from stud_core.state import Life, Table
 from stud_eventlog import keys
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import CommitLog
 from stud_eventlog.types import NO_HASH, ChainBroken
 from stud_service.log_writer import behind
 from stud_wire.commits import decode_commit
 from table_service import updates, views
 
 
-async def closed_table(log: EventLog, row: pb.TableSummary) -> updates.Step:
+async def closed_table(log: CommitLog, row: pb.TableSummary) -> updates.Step:
     """Return the full view of a closed table. Raises ChainBroken and WireError for a log that cannot be trusted, and
     Refused(LOG_BEHIND) for one that ends before the row was written.
     """

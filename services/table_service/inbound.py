@@ -28,7 +28,7 @@ from stud_core.commands import (
 from stud_core.ledger import events as le
 from stud_core.state import SETTLEMENT_BLOCKED
 from stud_eventlog import keys
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import CommitLog
 from stud_eventlog.types import FeedEntry
 from stud_service.originals import is_original, lately
 from stud_wire.codec import WireError
@@ -62,7 +62,7 @@ def read_entry(entry: FeedEntry) -> list[Inbound]:
     return [Inbound(event.table, event, entry.version)]
 
 
-async def facts_of(log: EventLog, entry: FeedEntry) -> tuple[list[Inbound], bool]:
+async def facts_of(log: CommitLog, entry: FeedEntry) -> tuple[list[Inbound], bool]:
     """Return what an entry tells, and whether that is told again since the copy differs from the ledger's log: then it
     is all that the ledger has answered lately (ADR 0005). Cards need no such care: the referee compares them with the
     deck before anything is paid. Raises WireError, EventLogError.

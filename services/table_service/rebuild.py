@@ -5,7 +5,7 @@ from __future__ import annotations
 from stud_core import events as ev
 from stud_core.evolve import evolve
 from stud_core.state import Table
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import CommitLog
 from stud_eventlog.types import Head, StoredCommit
 from stud_service.limits import Share
 from stud_wire.commits import decode_commit
@@ -25,7 +25,7 @@ class Rebuilt:
         self.ended_at_ms = 0
 
 
-async def rebuild(log: EventLog, stream: str) -> Rebuilt:
+async def rebuild(log: CommitLog, stream: str) -> Rebuilt:
     """Fold a table's log. Raises ChainBroken (a changed byte), WireError (a log newer than this build)."""
     out = Rebuilt()
     async for stored in log.read_all(stream):
@@ -33,7 +33,7 @@ async def rebuild(log: EventLog, stream: str) -> Rebuilt:
     return out
 
 
-async def rebuild_beside(log: EventLog, stream: str, share: Share) -> Rebuilt:
+async def rebuild_beside(log: CommitLog, stream: str, share: Share) -> Rebuilt:
     """Fold a table's log while others play: one table at a time, in a part of the loop's time. Raises as above."""
     out = Rebuilt()
     async with share.alone:

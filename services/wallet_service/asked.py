@@ -10,14 +10,14 @@ from typing import Any
 
 from stud_core import events as te
 from stud_eventlog import keys
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import CommitLog
 from stud_wire.commits import decode_commit
 
 PAGE = 500
 REQUESTS = (te.BuyInRequested, te.TopUpRequested, te.CashOutRequested)
 
 
-async def requests_of(log: EventLog, table: str, sitting_no: int) -> list[tuple[int, Any]]:
+async def requests_of(log: CommitLog, table: str, sitting_no: int) -> list[tuple[int, Any]]:
     """Return (version, event) of each request of a sitting, in order.
 
     Read from the end, back to the buy-in with which every sitting begins: a table's log is long. Raises EventLogError.

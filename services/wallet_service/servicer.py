@@ -20,7 +20,7 @@ from stud_core.ledger.interest import own_interest
 from stud_core.ledger.names import escrow, player
 from stud_core.ledger.postings import postings_of
 from stud_core.ledger.state import Ledger, SittingLife
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import CommitLog
 from stud_eventlog.types import ChainBroken, EventLogError, StoredCommit
 from stud_service.checks import require_account, require_request_id, require_table, require_text
 from stud_service.feeds import Poison
@@ -65,7 +65,7 @@ class Desk(Protocol):
 class WalletServicer(rpc.WalletServiceServicer):
     """Thin: checks roles and ranges, submits one command to the currency's book."""
 
-    def __init__(self, log: EventLog, books: Mapping[str, Book], desk: Desk) -> None:
+    def __init__(self, log: CommitLog, books: Mapping[str, Book], desk: Desk) -> None:
         self._log = log
         self._books = books
         self._desk = desk

@@ -16,7 +16,7 @@ import msgspec
 
 from stud_core.ledger.names import guarded
 from stud_core.ledger.postings import trial_balance
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import CommitLog
 from stud_eventlog.types import Head
 from stud_service.limits import Share
 from stud_wire.commits import decode_commit
@@ -41,7 +41,7 @@ NOTHING = Summed(Head(), {}, (), 0, 0)
 class Sums:
     """The sums of one ledger. Raises what the log does."""
 
-    def __init__(self, log: EventLog, stream: str, share: Share, take_turns: int) -> None:
+    def __init__(self, log: CommitLog, stream: str, share: Share, take_turns: int) -> None:
         """``take_turns``: others have their turn after so many entries at the latest."""
         self._log = log
         self._stream = stream

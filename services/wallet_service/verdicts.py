@@ -17,7 +17,7 @@ import structlog
 from stud_core import verdict_events as ve
 from stud_core.ledger.commands import SettleHand
 from stud_eventlog import keys
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import CommitLog
 from stud_eventlog.types import ChainBroken
 from stud_wire.codec import UnknownEventError, WireError
 from stud_wire.commits import decode_commit
@@ -44,7 +44,7 @@ class Verdict(msgspec.Struct, frozen=True):
 class Verdicts:
     """The verdict logs of all shards, as far as read. ``settled(currency, table)``: the last hand that is booked."""
 
-    def __init__(self, eventlog: EventLog, settled: Callable[[str, str], int]) -> None:
+    def __init__(self, eventlog: CommitLog, settled: Callable[[str, str], int]) -> None:
         self._log = eventlog
         self._settled = settled
         self._read_to = dict.fromkeys(range(keys.SHARDS), 0)

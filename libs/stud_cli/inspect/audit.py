@@ -25,7 +25,7 @@ from stud_core.ledger.names import CASHIER, RAKE, escrow, parse_escrow
 from stud_core.ruleset import TableConfig
 from stud_core.state import Sit, Table
 from stud_eventlog import keys
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import CommitLog, EventLog
 from stud_eventlog.types import ChainBroken, EventLogError
 from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit
@@ -165,7 +165,7 @@ def _check_ledger(found: Audit, ledger: Ledger) -> None:
 
 
 async def _check_table(
-    found: Audit, log: EventLog, table_id: str, ledgers: dict[str, Ledger], verdicts: Verdicts
+    found: Audit, log: CommitLog, table_id: str, ledgers: dict[str, Ledger], verdicts: Verdicts
 ) -> None:
     table = Table()
     book = TableBook()

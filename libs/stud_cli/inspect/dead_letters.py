@@ -14,7 +14,7 @@ from stud_cli.inspect.log import open_log
 from stud_cli.local.stopping import run_with_one_stop
 from stud_cli.output import DataDir, JsonFlag, console, last_line, table_of
 from stud_eventlog import keys
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import DeadLetters
 from stud_eventlog.types import DeadLetter, EventLogError
 from stud_topology import services
 
@@ -85,7 +85,7 @@ def discard(
     """
     shard = _shard(table)
 
-    async def work(log: EventLog) -> int:
+    async def work(log: DeadLetters) -> int:
         line = await log.dead_take(service, shard, table)
         chosen = line[:1] if first else line
         if not chosen:
@@ -114,7 +114,7 @@ def _needed(letter: DeadLetter) -> str:
     )
 
 
-async def _retry(log: EventLog, service: str, shard: int, table: str) -> None:
+async def _retry(log: DeadLetters, service: str, shard: int, table: str) -> None:
     if not any((letter.service, letter.table_id) == (service, table) for letter in await log.dead_list()):
         could_not_run(_nothing(service, table))
     await log.request_retry(service, shard, table)
@@ -136,7 +136,7 @@ def _done(value: dict[str, object], text: str, json_output: bool) -> None:
         console.print(text)
 
 
-def _run(data: Path | None, work: Callable[[EventLog], Awaitable[T]]) -> T:
+def _run(data: Path | None, work: Callable[[DeadLetters], Awaitable[T]]) -> T:
     async def opened() -> T:
         async with open_log(data) as found:
             return await work(found.log)

@@ -16,7 +16,7 @@ from stud_cli.inspect.findings import Hand, Verification
 from stud_core import deck_events as de
 from stud_core.ruleset import TableConfig
 from stud_eventlog import keys
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import CommitLog
 from stud_service.keyring import Key
 from stud_wire.commits import decode_commit
 
@@ -29,7 +29,7 @@ _SAID: Final = {
 
 
 async def check_decks(
-    log: EventLog,
+    log: CommitLog,
     table_id: str,
     config: TableConfig | None,
     hands: dict[int, Hand],

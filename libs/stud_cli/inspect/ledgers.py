@@ -12,7 +12,7 @@ from stud_core.ledger import events as le
 from stud_core.ledger.names import guarded, player
 from stud_core.ledger.postings import postings_of
 from stud_eventlog import keys
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import CommitLog
 from stud_wire.commits import decode_commit
 
 
@@ -50,7 +50,7 @@ class Ledger(msgspec.Struct):
                 yield name.removeprefix(player("")), amount
 
 
-async def read_ledger(log: EventLog, currency: str) -> Ledger:
+async def read_ledger(log: CommitLog, currency: str) -> Ledger:
     """Fold a ledger's log into balances. Raises ChainBroken, WireError."""
     balances: dict[str, int] = defaultdict(int)
     deposited: dict[str, int] = defaultdict(int)

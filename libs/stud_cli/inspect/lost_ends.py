@@ -7,7 +7,7 @@ what was cut off behind shows only in what others made of it.
 from __future__ import annotations
 
 from stud_eventlog import keys
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import CommitLog
 from stud_eventlog.types import ChainBroken
 from stud_wire.commits import DecodedCommit
 
@@ -29,7 +29,7 @@ class Causes:
         for stream, version in other._named.items():
             self._named[stream] = max(version, self._named.get(stream, 0))
 
-    async def cut_off(self, log: EventLog) -> list[tuple[str, int, str]]:
+    async def cut_off(self, log: CommitLog) -> list[tuple[str, int, str]]:
         """Return (whose it is, version of its end, what is missing) of each log that ends too early.
 
         Ends are looked up now, after everything that names them was read: a log that grows raises no alarm.

@@ -9,7 +9,7 @@ import msgspec
 from stud_core.evolve import evolve
 from stud_core.state import Table
 from stud_eventlog import keys
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import CommitLog
 from stud_eventlog.types import StoredCommit
 from stud_wire.commits import DecodedCommit, decode_commit
 
@@ -22,7 +22,7 @@ class Step(msgspec.Struct):
     table: Table
 
 
-async def steps(log: EventLog, table_id: str) -> AsyncIterator[Step]:
+async def steps(log: CommitLog, table_id: str) -> AsyncIterator[Step]:
     """Fold a table's log commit by commit. Raises ChainBroken, WireError, ValueError (no table id)."""
     stream = keys.table_log(keys.shard_of(keys.check_table_id(table_id)), table_id)
     table = Table()

@@ -10,7 +10,7 @@ import msgspec
 from stud_cli.inspect.lost_ends import Causes
 from stud_core import verdict_events as ve
 from stud_eventlog import keys
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import CommitLog
 from stud_wire.commits import decode_commit
 
 Final = ve.HandVerified | ve.HandResolved
@@ -32,7 +32,7 @@ class Verdicts(msgspec.Struct):
 
 
 async def read_verdicts(
-    log: EventLog, shards: Iterable[int] = range(keys.SHARDS), into: Verdicts | None = None
+    log: CommitLog, shards: Iterable[int] = range(keys.SHARDS), into: Verdicts | None = None
 ) -> Verdicts:
     """Read the verdict logs of some shards, all by default. Raises ChainBroken, WireError."""
     out = Verdicts() if into is None else into
@@ -49,7 +49,7 @@ async def read_verdicts(
     return out
 
 
-async def _events(log: EventLog, stream: str, causes: Causes) -> AsyncIterator[tuple[int, object]]:
+async def _events(log: CommitLog, stream: str, causes: Causes) -> AsyncIterator[tuple[int, object]]:
     async for stored in log.read_all(stream):
         commit = decode_commit(stored.body)
         causes.note(commit)

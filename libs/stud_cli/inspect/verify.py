@@ -23,7 +23,7 @@ from stud_core import conservation
 from stud_core import events as ev
 from stud_core import verdict_events as ve
 from stud_eventlog import keys
-from stud_eventlog.log import EventLog
+from stud_eventlog.log import CommitLog, EventLog
 from stud_eventlog.types import ChainBroken, EventLogError
 from stud_service.keyring import Key, KeyRing, KeyringError, MissingKey
 from stud_wire.codec import WireError
@@ -100,7 +100,7 @@ async def _tables(log: EventLog) -> list[str]:
     return sorted({*await log.scan_streams("table"), *await log.scan_streams("deck")})
 
 
-async def _verdicts(log: EventLog, found: Verification, only: str | None) -> Verdicts:
+async def _verdicts(log: CommitLog, found: Verification, only: str | None) -> Verdicts:
     """Read all verdicts; a shard whose log is broken is a problem, and its hands then lack their verdicts."""
     out = Verdicts()
     for shard in [keys.shard_of(only)] if only else range(keys.SHARDS):
@@ -121,7 +121,7 @@ def _referee_key(keys_dir: Path | None) -> Key | None:
         return None
 
 
-async def _verify_chain(log: EventLog, stream: str, name: str, found: Verification) -> None:
+async def _verify_chain(log: CommitLog, stream: str, name: str, found: Verification) -> None:
     try:
         async for stored in log.read_all(stream):
             found.causes.note(decode_commit(stored.body))
@@ -129,7 +129,7 @@ async def _verify_chain(log: EventLog, stream: str, name: str, found: Verificati
         found.add(name, getattr(error, "version", 0), str(error))
 
 
-async def verify_table(log: EventLog, table_id: str, verdicts: Verdicts, key: Key | None, found: Verification) -> None:
+async def verify_table(log: CommitLog, table_id: str, verdicts: Verdicts, key: Key | None, found: Verification) -> None:
     """Verify one table, its deck, and what was decided about its hands."""
     hands: dict[int, Hand] = {}
     last: Step | None = None
@@ -168,7 +168,7 @@ def _drop_decided(table_id: str, hands: dict[int, Hand], found: Verification) ->
     found.problems = [p for p in found.problems if p.table != table_id or not any(p.version in span for span in spans)]
 
 
-async def _fresh_verdicts(log: EventLog, table_id: str, known: Verdicts) -> Verdicts:
+async def _fresh_verdicts(log: CommitLog, table_id: str, known: Verdicts) -> Verdicts:
     """Read a shard's verdicts again: the table may have taken one that was not there when they were read."""
     try:
         return await read_verdicts(log, [keys.shard_of(table_id)])
