@@ -211,7 +211,9 @@ class _MemoryBackend:
         return Head(rows[-1][0].version, rows[-1][1]) if rows else Head()
 
     async def rows(self, stream: str, after: int, limit: int) -> list[Row]:
-        return self._store.check().logs.get(stream, [])[after : after + limit]
+        rows = self._store.check().logs.get(stream, [])
+        at = bisect_right(rows, after, key=lambda row: row[0].version)
+        return rows[at : at + limit]
 
 
 class MemoryEventLog(Commits):

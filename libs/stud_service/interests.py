@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 
 import msgspec
 from google.protobuf.message import DecodeError
@@ -18,13 +18,12 @@ from stud_core.deck_events import LogRef
 from stud_core.interest import dealt_in_text, seated_text
 from stud_eventlog import keys
 from stud_eventlog.log import CommitLog
+from stud_eventlog.reading import commit_at, read_forwards
 from stud_eventlog.types import StoredCommit
 from stud_service.refusals import Refused
 
 CAPACITY = 1024
 """Tables kept in memory: those about which somebody decided lately."""
-
-PAGE = 500
 
 
 class _Known(msgspec.Struct):
@@ -66,7 +65,7 @@ class Interests:
             if known is None or not await self._still_so(stream, known):
                 known = self._known[table] = _Known()  # kept from here on: a caller who gives up may ask again
             self._known.move_to_end(table)
-            async for commit in _commits(self._log, stream, known.version):
+            async for commit in read_forwards(self._log, stream, known.version):
                 _fold(known, commit)
             if not known.version:
                 del self._known[table]
@@ -76,17 +75,15 @@ class Interests:
 
     async def _still_so(self, stream: str, known: _Known) -> bool:
         """Whether the log still has what was read: it may have been cut, or put back from a copy."""
-        last = await self._log.read(stream, max(known.version - 1, 0), 1)
-        return [(commit.version, commit.hash) for commit in last] == [(known.version, known.hash)]
+        last = await commit_at(self._log, stream, known.version)
+        return last is not None and last.hash == known.hash
 
 
 async def dealt_into(log: CommitLog, hand: LogRef, hand_no: int) -> frozenset[str] | None:
     """Return who was dealt into a hand, by its range of the table's log; None where that does not say. Raises
     EventLogError.
     """
-    async for commit in _commits(log, hand.stream, hand.from_version - 1):
-        if commit.version > hand.to_version:
-            break
+    async for commit in read_forwards(log, hand.stream, hand.from_version - 1, up_to=hand.to_version):
         for event in _events(commit):
             if event.WhichOneof("body") == "hand_started" and event.hand_started.hand_no == hand_no:
                 return _players(event)
@@ -97,14 +94,6 @@ def refuse_dealt_in(account: str, players: Iterable[str], hand_no: int, role: st
     """Raise Refused(OWN_INTEREST) where somebody was dealt into the hand that ``role`` is to decide about."""
     if account in players:
         raise Refused("OWN_INTEREST", dealt_in_text(hand_no, role))
-
-
-async def _commits(log: CommitLog, stream: str, after: int) -> AsyncIterator[StoredCommit]:
-    while page := await log.read(stream, after, PAGE):
-        for commit in page:
-            yield commit
-        after = page[-1].version
-        await asyncio.sleep(0)  # a long log must not hold up what else this service does
 
 
 def _events(commit: StoredCommit) -> Iterable[commit_pb2.Event]:

@@ -12,6 +12,7 @@ import structlog
 
 from stud_eventlog import keys
 from stud_eventlog.log import CommitLog
+from stud_eventlog.reading import commit_at, read_forwards
 from stud_eventlog.types import FeedEntry
 from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit, encoded_events
@@ -21,16 +22,13 @@ logger = structlog.get_logger(__name__)
 LATELY = 10_000
 """Commits at the end of a log that are read again where a copy differs; more than a feed is ever behind."""
 
-PAGE = 500
-
 
 async def is_original(log: CommitLog, entry: FeedEntry) -> bool:
     """Whether the log has exactly this event at the version that the entry names. Raises EventLogError."""
-    if keys.may_speak_in(entry.feed, entry.stream) and entry.version > 0:
-        for commit in await log.read(entry.stream, after=entry.version - 1, limit=1):
-            named = (commit.version, commit.hash) == (entry.version, entry.head_hash)
-            if named and entry.event in _events(commit.body):
-                return True
+    if keys.may_speak_in(entry.feed, entry.stream):
+        commit = await commit_at(log, entry.stream, entry.version)
+        if commit is not None and commit.hash == entry.head_hash and entry.event in _events(commit.body):
+            return True
     logger.critical(
         "feed_differs_from_log", feed=entry.feed, entry=entry.entry_id, stream=entry.stream, version=entry.version
     )
@@ -51,8 +49,7 @@ async def lately(log: CommitLog, stream: str, kinds: tuple[type, ...]) -> list[t
     end = (await log.head(stream)).version
     return [
         (commit.version, event)
-        for start in range(max(0, end - LATELY), end, PAGE)
-        for commit in await log.read(stream, after=start, limit=PAGE)
+        async for commit in read_forwards(log, stream, max(0, end - LATELY))
         for event in decode_commit(commit.body).events
         if isinstance(event, kinds)
     ]

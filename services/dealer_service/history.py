@@ -9,6 +9,7 @@ import msgspec
 from dealer_service.safe import Committed
 from stud_core.deck_events import DeckAwaited, DeckCardsDealt, DeckClosed, DeckCommitted, DeckSealed, LogRef
 from stud_eventlog.log import CommitLog
+from stud_eventlog.reading import read_forwards
 from stud_eventlog.types import ChainBroken, StoredCommit
 from stud_service.limits import Share
 from stud_wire.commits import decode_commit
@@ -58,12 +59,10 @@ async def find_hand(
 
 async def _next_hand(log: CommitLog, stream: str, first: int, last: int) -> tuple[int, int] | None:
     """Return version and newest hand of the first commit from ``first`` to ``last`` that belongs to a hand."""
-    while first <= last:
-        for stored in await log.read(stream, after=first - 1, limit=min(PAGE, last - first + 1)):
-            hand = newest_hand(decode_commit(stored.body).events)
-            if hand is not None:
-                return stored.version, hand
-        first += PAGE
+    async for stored in read_forwards(log, stream, first - 1, up_to=last, page=PAGE):
+        hand = newest_hand(decode_commit(stored.body).events)
+        if hand is not None:
+            return stored.version, hand
     return None
 
 
@@ -80,19 +79,17 @@ def newest_hand(events: Iterable[object]) -> int | None:
 async def _read_hand(log: CommitLog, stream: str, version: int, hand_no: int) -> HandRecord | None:
     record: HandRecord | None = None
     before: StoredCommit | None = None
-    while page := await log.read(stream, after=version - 1, limit=PAGE):
-        for stored in page:
-            if before is not None and stored.prev_hash != before.hash:
-                raise ChainBroken(stream, stored.version)
-            before = stored
-            for event in decode_commit(stored.body).events:
-                if isinstance(event, DeckCommitted):
-                    if record is not None or event.hand_no != hand_no:
-                        return record
-                    record = HandRecord(event)
-                elif record is not None and isinstance(event, DeckSealed):
-                    record.root = event.merkle_root
-                elif record is not None and isinstance(event, DeckClosed):
-                    record.table = event.table
-        version += len(page)
+    async for stored in read_forwards(log, stream, version - 1, page=PAGE):
+        if before is not None and stored.prev_hash != before.hash:
+            raise ChainBroken(stream, stored.version)
+        before = stored
+        for event in decode_commit(stored.body).events:
+            if isinstance(event, DeckCommitted):
+                if record is not None or event.hand_no != hand_no:
+                    return record
+                record = HandRecord(event)
+            elif record is not None and isinstance(event, DeckSealed):
+                record.root = event.merkle_root
+            elif record is not None and isinstance(event, DeckClosed):
+                record.table = event.table
     return record

@@ -13,6 +13,7 @@ from dealer_service.requests import Requests
 from stud_core.deck import Deck, evolve
 from stud_core.deck_events import DeckCommitted
 from stud_eventlog.log import CommitLog
+from stud_eventlog.reading import read_backwards
 from stud_eventlog.types import Head
 from stud_wire.commits import DecodedCommit, decode_commit
 
@@ -35,11 +36,8 @@ def nothing() -> Rebuilt:
 
 async def rebuild(log: CommitLog, stream: str) -> Rebuilt:
     """Fold the end of a deck's log. Raises ChainBroken (a changed byte), WireError (a log newer than this build)."""
-    newest = await log.head(stream)
     out = nothing()
-    if newest.version == 0:
-        return out
-    async for stored in log.read_all(stream, await _fold_from(log, stream, newest.version) - 1):
+    async for stored in log.read_all(stream, await _fold_from(log, stream) - 1):
         fold(out, decode_commit(stored.body), stored.head)
     return out
 
@@ -52,16 +50,11 @@ def fold(out: Rebuilt, commit: DecodedCommit, head: Head) -> None:
     out.head = head
 
 
-async def _fold_from(log: CommitLog, stream: str, last: int) -> int:
+async def _fold_from(log: CommitLog, stream: str) -> int:
     """Return the version of the last but one commit with a DeckCommitted, or 1."""
     seen = 0
-    end = last
-    while end > 0:
-        start = max(end - WINDOW, 0)
-        for stored in reversed(await log.read(stream, after=start, limit=end - start)):
-            if any(isinstance(event, DeckCommitted) for event in decode_commit(stored.body).events):
-                seen += 1
-                if seen == 2:
-                    return stored.version
-        end = start
+    async for stored in read_backwards(log, stream, page=WINDOW):
+        seen += any(isinstance(event, DeckCommitted) for event in decode_commit(stored.body).events)
+        if seen == 2:
+            return stored.version
     return 1

@@ -11,12 +11,13 @@ from typing import Any
 import msgspec
 
 from rules_service.findings import CannotVerify, Obstacle
-from rules_service.ranges import PAGE, check_present, decode_range
+from rules_service.ranges import check_present, decode_range
 from rules_service.second_opinion.account import Account
 from stud_core import events as ev
 from stud_core.evolve import apply
 from stud_core.state import Table
 from stud_eventlog.log import CommitLog
+from stud_eventlog.reading import read_pages
 from stud_eventlog.types import NO_HASH
 
 
@@ -39,10 +40,7 @@ async def fold_base(log: CommitLog, stream: str, upto: int) -> Base:
     chain is.
     """
     state, account, before, version = Table(), Account(), NO_HASH, 0
-    while version < upto:
-        page = await log.read(stream, version, min(PAGE, upto - version))
-        if not page:
-            raise CannotVerify(Obstacle.MISSING_LOG, stream, version + 1, "the log ends before the hand does")
+    async for page in read_pages(log, stream, up_to=upto):
         for number, commit in enumerate(page, version + 1):
             check_present(stream, number, commit)
         for recorded in decode_range(page, before, None):
@@ -51,6 +49,8 @@ async def fold_base(log: CommitLog, stream: str, upto: int) -> Base:
             for event in recorded.events:
                 apply(state, event)
                 fold_recorded(account, event)
+    if version < upto:
+        raise CannotVerify(Obstacle.MISSING_LOG, stream, version + 1, "it is missing")
     return Base(version, before, state, account)
 
 

@@ -8,14 +8,13 @@ from rules_service.findings import CannotVerify, Code, Obstacle
 from rules_service.redecide import Recorded
 from stud_core.deck_events import LogRef
 from stud_eventlog.log import CommitLog
+from stud_eventlog.reading import read_forwards
 from stud_eventlog.types import StoredCommit
 from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit
 
 MAX_COMMITS = 20_000
 """Commits of one range: far above any hand with what happens between two; a bigger one is a mistake or an attack."""
-
-PAGE = 500
 
 
 class Broken(Exception):
@@ -32,14 +31,11 @@ async def read_range(log: CommitLog, ref: LogRef) -> list[StoredCommit]:
     if not 0 < count <= MAX_COMMITS or ref.from_version < 1:
         raise Broken(Code.WRONG_RANGE, ref.stream, max(ref.from_version, 0))
     commits: list[StoredCommit] = []
-    while len(commits) < count:
-        after = ref.from_version - 1 + len(commits)
-        page = await log.read(ref.stream, after, min(PAGE, count - len(commits)))
-        for commit in page:
-            check_present(ref.stream, ref.from_version + len(commits), commit)
-            commits.append(commit)
-        if not page:
-            raise CannotVerify(Obstacle.MISSING_LOG, ref.stream, after + 1, "the log ends before the range does")
+    async for commit in read_forwards(log, ref.stream, ref.from_version - 1, up_to=ref.to_version):
+        check_present(ref.stream, ref.from_version + len(commits), commit)
+        commits.append(commit)
+    if len(commits) < count:
+        raise CannotVerify(Obstacle.MISSING_LOG, ref.stream, ref.from_version + len(commits), "it is missing")
     return commits
 
 

@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 from google.protobuf.message import DecodeError
 
-from rules_service.ranges import PAGE
 from stud.events.v1 import commit_pb2
 from stud_core import events as ev
 from stud_core.deck_events import DeckClosed
 from stud_eventlog import keys
 from stud_eventlog.log import CommitLog
+from stud_eventlog.reading import commit_at, read_forwards
 from stud_eventlog.types import StoredCommit
 from stud_service.limits import Share
 from stud_wire.codec import WireError
@@ -67,7 +67,7 @@ async def trace(
         if end is not None:
             return Trace(begun=True, end=end, closed=closed, closed_version=version)
     begun = False
-    async for commit in _pages(log, streams.table, share):
+    async for commit in _commits(log, streams.table, share):
         for event in _events(commit):
             if isinstance(event, End) and event.hand_no == hand_no:
                 return Trace(begun=True, end=event, closed=closed, closed_version=version)
@@ -80,7 +80,7 @@ async def find_closed(
     log: CommitLog, stream: str, hand_no: int, share: Share | None = None
 ) -> tuple[DeckClosed | None, int]:
     """Return the dealer's notice that a hand is over, and its version in the deck's log; (None, 0) if there is none."""
-    async for commit in _pages(log, stream, share):
+    async for commit in _commits(log, stream, share):
         try:
             message = commit_pb2.Commit.FromString(commit.body)
         except DecodeError:
@@ -101,7 +101,7 @@ def _read_closed(event: commit_pb2.Event) -> DeckClosed | None:
 
 async def currency_of(log: CommitLog, stream: str) -> str:
     """Return a table's currency from the first event that names it; empty when none does."""
-    async for commit in _pages(log, stream):
+    async for commit in read_forwards(log, stream):
         for event in _events(commit):
             if isinstance(event, ev.TableOpened):
                 return event.config.currency
@@ -116,10 +116,10 @@ async def exists(log: CommitLog, stream: str) -> bool:
 
 
 async def _end_at(log: CommitLog, stream: str, version: int, hand_no: int) -> End | None:
-    for commit in await log.read(stream, version - 1, 1) if version > 0 else ():
-        for event in _events(commit):
-            if isinstance(event, End) and event.hand_no == hand_no:
-                return event
+    commit = await commit_at(log, stream, version)
+    for event in _events(commit) if commit is not None else ():
+        if isinstance(event, End) and event.hand_no == hand_no:
+            return event
     return None
 
 
@@ -130,13 +130,10 @@ def _events(commit: StoredCommit) -> Sequence[Any]:
         return ()
 
 
-async def _pages(log: CommitLog, stream: str, share: Share | None = None) -> AsyncIterator[StoredCommit]:
-    after = 0
-    while page := await log.read(stream, after, PAGE):
-        for commit in page:
-            began = perf_counter()
-            yield commit
-            if share is not None:  # the time until the next one is asked for is what this one took
-                share.worked(perf_counter() - began)
-                await share.rest()
-        after = page[-1].version
+async def _commits(log: CommitLog, stream: str, share: Share | None) -> AsyncIterator[StoredCommit]:
+    async for commit in read_forwards(log, stream):
+        began = perf_counter()
+        yield commit
+        if share is not None:  # the time until the next one is asked for is what this one took
+            share.worked(perf_counter() - began)
+            await share.rest()

@@ -23,6 +23,7 @@ from stud_core.presets import PLAYNOW, WILLIAM_HILL, table_config
 from stud_core.ranks import describe, rank_best
 from stud_core.ruleset import Ruleset, TableConfig
 from stud_core.verdict_events import Finding, HandDisputed, HandResolved, HandVerified, ResolutionProposed
+from stud_eventlog.reading import commit_at
 from stud_service.checks import require_hand_no, require_request_id, require_table, require_text
 from stud_service.identity import require
 from stud_service.kit import Kit
@@ -146,10 +147,10 @@ class RulesServicer(rpc.RulesServiceServicer):
 
     async def _line(self, stream: str, version: int, table: str) -> pb.Verdict:
         line = pb.Verdict(version=version)
-        for commit in await self._kit.log.read(stream, version - 1, 1):
-            for event in decode_commit(commit.body).events:
-                if event.table == table:
-                    getattr(line, _FIELDS[type(event)]).CopyFrom(to_message(event))
+        commit = await commit_at(self._kit.log, stream, version)
+        for event in decode_commit(commit.body).events if commit is not None else ():
+            if event.table == table:
+                getattr(line, _FIELDS[type(event)]).CopyFrom(to_message(event))
         return line
 
     async def ResolveHand(self, request: pb.ResolveHandRequest, context: Context) -> pb.ResolveHandResponse:
@@ -173,10 +174,10 @@ class RulesServicer(rpc.RulesServiceServicer):
     async def _config_of(self, table_id: str) -> TableConfig:
         """What a table was opened with; it never changes."""
         streams = await self._streams(table_id)
-        for stored in await self._kit.log.read(streams.table, limit=1):
-            for event in decode_commit(stored.body).events:
-                if isinstance(event, TableOpened):
-                    return event.config
+        first = await commit_at(self._kit.log, streams.table, 1)
+        for event in decode_commit(first.body).events if first is not None else ():
+            if isinstance(event, TableOpened):
+                return event.config
         raise Refused("LOG_BROKEN", f"the log of {table_id} does not begin with its opening: operators are needed")
 
     async def _streams(self, table_id: str) -> Streams:

@@ -12,6 +12,7 @@ import structlog
 from stud.table.v1 import table_service_pb2_grpc as rpc
 from stud_core.commands import Command
 from stud_core.deck_events import LogRef
+from stud_eventlog.reading import commit_at
 from stud_eventlog.types import EventLogError, FeedEntry, Head, LogUnavailable
 from stud_service.feeds import FeedReader, Poison
 from stud_service.keyring import KeyRing
@@ -108,8 +109,8 @@ class TableApp:
             return False
         if seen.to_version > actor.head.version:
             return True
-        stored = await self._kit.log.read(actor.stream, after=seen.to_version - 1, limit=1)
-        return not stored or stored[0].hash != seen.head_hash
+        stored = await commit_at(self._kit.log, actor.stream, seen.to_version)
+        return stored is None or stored.hash != seen.head_hash
 
     def _log_behind(self, stream: str, acknowledged: Head, found: Head) -> None:
         self.registry.log_behind(stream)

@@ -13,6 +13,7 @@ from stud_core.events import TableOpened
 from stud_core.state import Life, Table
 from stud_eventlog import keys
 from stud_eventlog.log import CommitLog
+from stud_eventlog.reading import commit_at
 from stud_eventlog.types import NO_HASH, ChainBroken
 from stud_service.log_writer import behind
 from stud_wire.commits import decode_commit
@@ -27,12 +28,12 @@ async def closed_table(log: CommitLog, row: pb.TableSummary) -> updates.Step:
     begun, head = await asyncio.gather(log.read(stream, limit=2), log.head(stream))
     if head.version < row.version:
         raise behind(stream)
-    ended = await log.read(stream, max(head.version - 1, 0), 1)
+    ended = await commit_at(log, stream, head.version)
     if not begun or begun[0].version != 1 or begun[0].prev_hash != NO_HASH:
         raise ChainBroken(stream, 1, "it is not the first of its log")
     if len(begun) > 1 and begun[1].prev_hash != begun[0].hash:
         raise ChainBroken(stream, 2, "its prev_hash should be the hash of the commit before it")
-    if not ended or ended[0].head != head:
+    if ended is None or ended.head != head:
         raise ChainBroken(stream, head.version, "it is not what the log says of its end")
     opened = decode_commit(begun[0].body).events[0]
     if not isinstance(opened, TableOpened):
@@ -46,4 +47,4 @@ async def closed_table(log: CommitLog, row: pb.TableSummary) -> updates.Step:
         ended_hand=row.hand_no,
         verified_hand=row.hand_no,  # a table closes when nobody is owed a verdict
     )
-    return updates.present(views.table_view(table), head, decode_commit(ended[0].body).meta.at_ms)
+    return updates.present(views.table_view(table), head, decode_commit(ended.body).meta.at_ms)

@@ -11,9 +11,9 @@ from typing import Any
 from stud_core import events as te
 from stud_eventlog import keys
 from stud_eventlog.log import CommitLog
+from stud_eventlog.reading import read_backwards
 from stud_wire.commits import decode_commit
 
-PAGE = 500
 REQUESTS = (te.BuyInRequested, te.TopUpRequested, te.CashOutRequested)
 
 
@@ -22,19 +22,11 @@ async def requests_of(log: CommitLog, table: str, sitting_no: int) -> list[tuple
 
     Read from the end, back to the buy-in with which every sitting begins: a table's log is long. Raises EventLogError.
     """
-    stream = keys.table_log(keys.shard_of(table), table)
     found: list[tuple[int, Any]] = []
-    end = (await log.head(stream)).version
-    while end > 0:
-        start = max(0, end - PAGE)
-        page = [
-            (stored.version, event)
-            for stored in await log.read(stream, after=start, limit=end - start)
-            for event in decode_commit(stored.body).events
-            if isinstance(event, REQUESTS) and event.sitting_no == sitting_no
-        ]
-        found = page + found
-        if page and isinstance(page[0][1], te.BuyInRequested):
-            break
-        end = start
+    async for stored in read_backwards(log, keys.table_log(keys.shard_of(table), table)):
+        for event in reversed(decode_commit(stored.body).events):
+            if isinstance(event, REQUESTS) and event.sitting_no == sitting_no:
+                found.insert(0, (stored.version, event))
+                if isinstance(event, te.BuyInRequested):
+                    return found
     return found

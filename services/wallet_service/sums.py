@@ -17,6 +17,7 @@ import msgspec
 from stud_core.ledger.names import guarded
 from stud_core.ledger.postings import trial_balance
 from stud_eventlog.log import CommitLog
+from stud_eventlog.reading import commit_at
 from stud_eventlog.types import Head
 from stud_service.limits import Share
 from stud_wire.commits import decode_commit
@@ -87,8 +88,8 @@ class Sums:
         """Whether the log still holds what was summed: else it is another one by now."""
         if not head.version:
             return True
-        commits = await self._log.read(self._stream, head.version - 1, 1)
-        return [commit.head for commit in commits] == [head]
+        found = await commit_at(self._log, self._stream, head.version)
+        return found is not None and found.head == head
 
     async def _go_on(self, before: Summed, version: int) -> Summed:
         balances, head = dict(before.balances), before.head

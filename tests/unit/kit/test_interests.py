@@ -12,7 +12,8 @@ from stud_core import events as ev
 from stud_core.deck_events import LogRef
 from stud_eventlog import keys
 from stud_eventlog.memory import MemoryEventLog
-from stud_service.interests import PAGE, Interests, dealt_into
+from stud_eventlog.reading import PAGE
+from stud_service.interests import Interests, dealt_into
 from stud_service.refusals import Refused
 from tests.support.dealer import Tables, started
 from tests.support.wallet import buy_in, cash_out

@@ -83,7 +83,6 @@ async def test_a_commit_that_cannot_be_read_has_sent_nothing():
 
 async def test_what_a_log_said_lately_comes_in_order(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "LATELY", 5)
-    monkeypatch.setattr(module, "PAGE", 2)
     log = MemoryEventLog()
     assert await lately(log, LEDGER, (ev.BuyInFunded,)) == []
     for number in range(1, 9):
