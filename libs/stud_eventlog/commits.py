@@ -9,12 +9,9 @@ from typing import Protocol
 
 from stud_eventlog.availability import Availability
 from stud_eventlog.entries import Row
-from stud_eventlog.log import OnLogBehind
+from stud_eventlog.log import PAGE, OnLogBehind
 from stud_eventlog.types import NO_HASH, Append, ChainBroken, Head, StoredCommit, VersionConflict
 from stud_eventlog.writing import Backend, Writer
-
-PAGE = 500
-"""Commits per read: about a megabyte, far below what a socket timeout allows."""
 
 
 class Reads(Protocol):

@@ -14,12 +14,14 @@ Adapters: `memory.MemoryEventLog` and `redis_streams.RedisEventLog`. Both pass o
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Literal, Protocol
+from typing import Protocol
 
+from stud_eventlog.keys import ScanKind
 from stud_eventlog.trouble import Trouble
 from stud_eventlog.types import Append, DeadLetter, FeedEntry, Head, StoredCommit, VersionConflict
 
-StreamKind = Literal["table", "deck", "ledger", "verdicts"]
+PAGE = 500
+"""Commits per read: about a megabyte, far below what a socket timeout allows."""
 
 OnLogBehind = Callable[[str, Head, Head], None]
 """(stream, acknowledged, found): the log lacks what it had acknowledged and the bytes are not held here."""
@@ -61,7 +63,7 @@ class CommitLog(Reachable, Protocol):
 
     async def head(self, stream: str) -> Head: ...
 
-    async def read(self, stream: str, after: int = 0, limit: int = 500) -> list[StoredCommit]:
+    async def read(self, stream: str, after: int = 0, limit: int = PAGE) -> list[StoredCommit]:
         """Returns the commits with versions above `after`, in order, unchecked."""
 
     def read_all(self, stream: str, after: int = 0) -> AsyncIterator[StoredCommit]:
@@ -130,7 +132,7 @@ class EventLog(CommitLog, Feeds, DeadLetters, Protocol):
     async def lobby(self, shard: int) -> dict[str, bytes]:
         """Returns the rows that commits of the shard's tables have set (`LobbyRow`)."""
 
-    async def scan_streams(self, kind: StreamKind) -> list[str]:
+    async def scan_streams(self, kind: ScanKind) -> list[str]:
         """Returns, sorted, the table ids that have a log ("table") or a deck log ("deck"), the currencies ("ledger")
         or the shard names like "s07" that have verdicts. Walks all keys: for offline tools.
         """

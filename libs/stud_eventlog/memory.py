@@ -30,7 +30,8 @@ from stud_eventlog.entries import (
     stored_position,
 )
 from stud_eventlog.group_commit import MAX_IN_FLIGHT, Again
-from stud_eventlog.log import OnCursorAhead, OnLogBehind, StreamKind
+from stud_eventlog.keys import ScanKind
+from stud_eventlog.log import OnCursorAhead, OnLogBehind
 from stud_eventlog.trouble import MEMORY_LIMIT, Trouble, full, refused, volatile
 from stud_eventlog.types import (
     START,
@@ -349,7 +350,7 @@ class MemoryEventLog(Commits):
     async def lobby(self, shard: int) -> dict[str, bytes]:
         return dict(self.store.check().hashes.get(keys.lobby(shard), {}))
 
-    async def scan_streams(self, kind: StreamKind) -> list[str]:
+    async def scan_streams(self, kind: ScanKind) -> list[str]:
         return keys.names_of(kind, self.store.check().logs)
 
     async def trouble(self, service: str) -> Trouble | None:

@@ -9,11 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-from stud_eventlog.log import CommitLog
+from stud_eventlog.log import PAGE, CommitLog
 from stud_eventlog.types import StoredCommit
-
-PAGE = 500
-"""Commits per read: about a megabyte, far below what a socket timeout allows."""
 
 
 async def read_pages(

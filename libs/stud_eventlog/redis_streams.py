@@ -11,7 +11,8 @@ from stud_eventlog import keys
 from stud_eventlog.commits import Commits
 from stud_eventlog.entries import Row, checked_hash, log_id, log_row
 from stud_eventlog.group_commit import MAX_IN_FLIGHT, MAX_REPEATING, Again
-from stud_eventlog.log import OnCursorAhead, OnLogBehind, StreamKind
+from stud_eventlog.keys import ScanKind
+from stud_eventlog.log import OnCursorAhead, OnLogBehind
 from stud_eventlog.lua import APPEND, PROBE
 from stud_eventlog.permissions import needed
 from stud_eventlog.redis_feeds import RedisDeadLetters, RedisFeeds
@@ -149,7 +150,7 @@ class RedisEventLog(Commits, RedisFeeds, RedisDeadLetters):
     async def lobby(self, shard: int) -> dict[str, bytes]:
         return text_map(await call(self._questions, "HGETALL", keys.lobby(shard)))
 
-    async def scan_streams(self, kind: StreamKind) -> list[str]:
+    async def scan_streams(self, kind: ScanKind) -> list[str]:
         found = await scan(self._questions, keys.SCAN_PATTERNS[kind], "stream")
         return keys.names_of(kind, found)
 

@@ -270,10 +270,7 @@ class Writer:
             self._mark = self._mark or found
             self._mark_is_gone = found is None or found != self._mark
             if self._mark_is_gone:
-                raise self._gone(found)
-
-    def _gone(self, found: bytes | None) -> NotInitialised:
-        return NotInitialised() if found is None else AnotherLog()
+                raise NotInitialised if found is None else AnotherLog
 
     async def close(self, grace_s: float) -> None:
         await self._group.close(grace_s)

@@ -11,8 +11,8 @@ import pytest
 from stud_core import events as ev
 from stud_core.deck_events import LogRef
 from stud_eventlog import keys
+from stud_eventlog.log import PAGE
 from stud_eventlog.memory import MemoryEventLog
-from stud_eventlog.reading import PAGE
 from stud_service.interests import Interests, dealt_into
 from stud_service.refusals import Refused
 from tests.support.dealer import Tables, started
