@@ -108,7 +108,6 @@ class Sitting(S, gc=False):
     top_up_no: int = 0
     top_up_open: int = 0
     last_hand: int = 0
-    bought_in: int = 0
     claim: int | None = None
     top_up_amount: int = 0
     top_up_refused: str = ""

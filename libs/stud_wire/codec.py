@@ -90,7 +90,6 @@ class _Field(typing.NamedTuple):
     many: bool
     optional: bool
     card: bool
-    presence: bool
 
 
 def _fields(cls: type) -> list[_Field]:
@@ -110,7 +109,7 @@ def _field(cls: type, name: str, hint: Any, descriptor: Any) -> _Field:
     if typing.get_origin(hint) is tuple:
         hint, many = typing.get_args(hint)[0], True
     card = wire.enum_type is not None and wire.enum_type.full_name == _CARD
-    return _Field(name, hint, many, optional, card, wire.has_presence)
+    return _Field(name, hint, many, optional, card)
 
 
 def _is_struct(kind: Any) -> bool:

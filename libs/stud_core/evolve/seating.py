@@ -30,7 +30,6 @@ def _player_seated(state: Table, event: ev.PlayerSeated) -> None:
     sitting = own(state, event.sitting_no)
     sitting.status = Sit.SEATED
     sitting.stack = event.stack
-    sitting.bought_in = event.stack
     sitting.expires_at_ms = 0
     state.paid_in += event.stack
 
@@ -89,7 +88,6 @@ def _top_up_pending(state: Table, event: ev.TopUpPending) -> None:
     sitting = own(state, event.sitting_no)
     sitting.top_up_open = 0
     sitting.pending = event.pending
-    sitting.bought_in += event.amount
     state.paid_in += event.amount
 
 

@@ -154,22 +154,3 @@ class Adjusted(E, frozen=True, gc=False):
     postings: tuple[Posting, ...]
     operators: tuple[str, ...]
     reference: str
-
-
-LedgerEvent = (
-    AccountOpened
-    | Deposited
-    | Withdrawn
-    | BuyInFunded
-    | BuyInDeclined
-    | TopUpFunded
-    | TopUpDeclined
-    | HandSettled
-    | SettlementBlocked
-    | CashedOut
-    | CashOutBlocked
-    | AccountFrozen
-    | AccountUnfrozen
-    | AdjustmentProposed
-    | Adjusted
-)
