@@ -23,10 +23,10 @@ from stud_service.patience import patiently
 from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit, decode_event
 from wallet_service.answers import command_for
-from wallet_service.asked import REQUESTS, requests_of
 from wallet_service.book import Book
 from wallet_service.line import Line
 from wallet_service.servicer import WalletServicer
+from wallet_service.table_requests import REQUESTS, requests_of
 from wallet_service.verdicts import Verdicts
 
 LAG_S = 10.0

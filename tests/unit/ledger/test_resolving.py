@@ -32,8 +32,8 @@ from tests.support.wallet import (
     who,
 )
 from wallet_service import app as module
-from wallet_service.asked import requests_of
 from wallet_service.servicer import WalletServicer
+from wallet_service.table_requests import requests_of
 
 T = "t-1"
 SHARD = keys.shard_of(T)
