@@ -24,8 +24,8 @@ from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit, decode_event
 from wallet_service.answers import command_for
 from wallet_service.book import Book
-from wallet_service.line import Line
 from wallet_service.servicer import WalletServicer
+from wallet_service.table_queue import TableQueue
 from wallet_service.table_requests import REQUESTS, requests_of
 from wallet_service.verdicts import Verdicts
 
@@ -70,12 +70,12 @@ class WalletApp:
 
     async def handle(self, entries: Sequence[FeedEntry]) -> None:
         """Handle one table's messages in order; returns when their effects are durable."""
-        line: Line | None = None
+        line: TableQueue | None = None
         for entry in entries:
             table = table_of(entry)
             if table is None:
                 continue
-            line = line or Line(table)
+            line = line or TableQueue(table)
             if is_verdict(entry):
                 await self.verdicts.advance(keys.shard_of(table), up_to=entry.version)
                 await self._settle(line)
@@ -92,7 +92,7 @@ class WalletApp:
         event = decode_event(entry.event)
         return [] if event is None else [(entry.version, event)]
 
-    async def _ask(self, line: Line, event: Any, cause: tuple[str, int]) -> None:
+    async def _ask(self, line: TableQueue, event: Any, cause: tuple[str, int]) -> None:
         command = command_for(line.table, event, allow_stacked=self._kit.settings.allow_stacked_decks)
         if command is None:
             return
@@ -100,7 +100,7 @@ class WalletApp:
             command = await self._drained(line, command)
         await line.post(self._book(event.currency), command, cause)
 
-    async def _drained(self, line: Line, command: CashOut) -> CashOut:
+    async def _drained(self, line: TableQueue, command: CashOut) -> CashOut:
         """Settle what the referee has decided before this command's turn (architecture.md, "Leaving").
 
         What he has said of this sitting counts, whatever the table says: a hand in dispute keeps its escrow here.
@@ -110,7 +110,7 @@ class WalletApp:
         last = self.verdicts.last_hand(line.table, command.sitting_no)
         return msgspec.structs.replace(command, after_hand=max(command.after_hand, last))
 
-    async def _settle(self, line: Line) -> None:
+    async def _settle(self, line: TableQueue) -> None:
         """Hand in a table's verdicts that wait. One that was booked meanwhile, or is blocked, changes nothing."""
         cause = keys.verdicts(keys.shard_of(line.table))
         for verdict in self.verdicts.waiting(line.table):
@@ -118,7 +118,7 @@ class WalletApp:
                 await line.post(self._book(verdict.event.currency), verdict.command, (cause, verdict.version))
                 line.handed_in.add(verdict.version)
 
-    async def _finish(self, line: Line) -> None:
+    async def _finish(self, line: TableQueue) -> None:
         """Wait until a line is durable, and settle what it was that other hands waited for."""
         unblocks = await line.unblocks()
         self.verdicts.booked(line.table, max([done.settled for done in await line.durable()], default=0))
@@ -143,14 +143,14 @@ class WalletApp:
 
         Raises Refused, Poison, EventLogError.
         """
-        line = Line(table)
+        line = TableQueue(table)
         stream = keys.table_log(keys.shard_of(table), table)
         for version, event in await requests_of(self._kit.log, table, sitting_no):
             await self._ask(line, event, (stream, version))
         await self._finish(line)
 
     async def _settle_table(self, table: str) -> None:
-        line = Line(table)
+        line = TableQueue(table)
         await self._settle(line)
         await self._finish(line)
 

@@ -13,7 +13,7 @@ from stud_eventlog.types import Append, LogUnavailable
 from stud_service.refusals import Refused
 from stud_wire.commits import Meta, decode_commit, encode_commit
 from tests.support.wallet import Floor, Office, buy_in, until, working
-from wallet_service.line import Line
+from wallet_service.table_queue import TableQueue
 
 LEDGER = keys.ledger_log("EUR")
 T = "t-1"
@@ -80,7 +80,7 @@ async def test_what_follows_a_message_that_failed_fails_too_though_nobody_waits_
     log = MemoryEventLog()
     async with working(log) as office:
         await office.fund(ann=0)
-        book, line = office.app.books["EUR"], Line(T)
+        book, line = office.app.books["EUR"], TableQueue(T)
         append_many, go_on = log.append_many, asyncio.Event()
 
         async def refuses_the_first(appends):

@@ -9,7 +9,7 @@ from stud_core.ledger.events import HandSettled
 from wallet_service.book import Asked, Book, Done
 
 
-class Line:
+class TableQueue:
     """Commands of one table on their way into its ledger."""
 
     def __init__(self, table: str) -> None:
