@@ -30,8 +30,8 @@ from stud_service.patience import patiently
 from stud_service.refusals import Refused
 from stud_wire.codec import WireError
 from stud_wire.commits import Meta, decode_commit, encode_commit, encode_event
+from wallet_service.account_index import AccountIndex
 from wallet_service.answers import is_answer
-from wallet_service.entries import Entries
 
 MAX_BATCH = 256
 PROGRESS_EVERY_S = 2.0
@@ -86,7 +86,7 @@ class Book:
         self.stream = keys.ledger_log(currency)
         self.state = Ledger()
         """As decided so far, the last of it perhaps not durable yet: for deciding, and for where to look next."""
-        self.entries = Entries()
+        self.entries = AccountIndex()
         """Of the same commits as the state."""
         self.heavy = kit.heavy
         self._kit = kit
@@ -130,7 +130,7 @@ class Book:
         return self._mailbox.post(Asked(command=command, cause=cause, after=after))
 
     async def _rebuild(self) -> Head:
-        state, entries, head = Ledger(), Entries(), Head(0, bytes(32))
+        state, entries, head = Ledger(), AccountIndex(), Head(0, bytes(32))
         now_s = asyncio.get_running_loop().time
         tell_at = now_s() + PROGRESS_EVERY_S
         async for stored in self._kit.log.read_all(self.stream):

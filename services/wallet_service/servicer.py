@@ -30,8 +30,8 @@ from stud_service.pages import MAX_PAGE, make_token, page_size, read_token, wron
 from stud_service.refusals import Refused
 from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit
+from wallet_service.account_index import runs, touched
 from wallet_service.book import Book, Done
-from wallet_service.entries import runs, touched
 from wallet_service.sums import Sums
 from wallet_service.verdicts import Verdicts
 

@@ -19,7 +19,7 @@ from stud_service.identity import Caller, set_caller
 from stud_service.pages import make_token
 from stud_service.refusals import Refused
 from tests.support.wallet import Office, working
-from wallet_service.entries import Entries, runs, touched
+from wallet_service.account_index import AccountIndex, runs, touched
 from wallet_service.servicer import TAKE_TURNS, WalletServicer
 
 LEDGER = keys.ledger_log("EUR")
@@ -239,7 +239,7 @@ async def test_a_trial_balance_lets_others_have_their_turn():
 def test_pages_of_any_length_show_every_entry_once_and_no_commit_twice():
     rng = random.Random(6)
     for _ in range(300):
-        entries, all_versions = Entries(), []
+        entries, all_versions = AccountIndex(), []
         for version in range(1, rng.randrange(2, 30)):
             number = rng.choice((0, 1, 1, 2, 3))
             entries.add([ev.Deposited("ann", 1, "", "r", "c")] * number, version)
@@ -249,7 +249,7 @@ def test_pages_of_any_length_show_every_entry_once_and_no_commit_twice():
             seen += page
             after = page[-1]
         assert seen == all_versions
-    assert Entries().page("nobody", 0, 5) == []
+    assert AccountIndex().page("nobody", 0, 5) == []
 
 
 @pytest.mark.parametrize(

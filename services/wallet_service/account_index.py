@@ -13,7 +13,7 @@ from stud_core.ledger.names import player
 from stud_core.ledger.postings import postings_of
 
 
-class Entries:
+class AccountIndex:
     """Versions of a ledger's commits by account, one for each entry: eight bytes."""
 
     def __init__(self) -> None:
