@@ -5,7 +5,7 @@ from __future__ import annotations
 import grpc
 
 from dealer_service.listening import Listener, table_of
-from dealer_service.safe import KEYS, Safe
+from dealer_service.seeds import KEYS, Seeds
 from dealer_service.servicer import DealerServicer
 from dealer_service.shoe import Shoes
 from stud.dealer.v1 import dealer_service_pb2_grpc as rpc
@@ -19,7 +19,7 @@ class DealerApp:
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
-        self._safe = Safe(KeyRing.load(kit.keys_dir, *KEYS))
+        self._safe = Seeds(KeyRing.load(kit.keys_dir, *KEYS))
         self.shoes = Shoes(kit, self._safe)
 
     async def start(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from dealer_service.safe import Committed
+from dealer_service.seeds import Committed
 from stud_core.deck_events import DeckAwaited, DeckCardsDealt, DeckClosed, DeckCommitted, DeckSealed, LogRef
 from stud_eventlog.log import CommitLog
 from stud_eventlog.reading import read_forwards

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from dealer_service.safe import Safe
+from dealer_service.seeds import Seeds
 from dealer_service.shoe import Shoe, Shoes
 from stud_core.clear_deck import UnknownShuffle
 from stud_core.deck import decide_closed, decide_deal, decide_opened
@@ -34,7 +34,7 @@ def table_of(entry: FeedEntry) -> str | None:
 class Listener:
     """Handles the entries of one table, in order. Every message may come twice; the second time changes nothing."""
 
-    def __init__(self, kit: Kit, safe: Safe, shoes: Shoes) -> None:
+    def __init__(self, kit: Kit, safe: Seeds, shoes: Shoes) -> None:
         self._kit = kit
         self._safe = safe
         self._shoes = shoes

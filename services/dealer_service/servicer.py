@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 
 from dealer_service.history import HandRecord, find_hand
-from dealer_service.safe import Safe
+from dealer_service.seeds import Seeds
 from dealer_service.shoe import Shoe, Shoes
 from stud.common.v1 import card_pb2
 from stud.dealer.v1 import dealer_service_pb2 as pb
@@ -43,7 +43,7 @@ log = structlog.get_logger(__name__)
 class DealerServicer(rpc.DealerServiceServicer):
     """See protos/stud/dealer/v1/dealer_service.proto."""
 
-    def __init__(self, kit: Kit, safe: Safe, shoes: Shoes, wait_s: float = WAIT_S) -> None:
+    def __init__(self, kit: Kit, safe: Seeds, shoes: Shoes, wait_s: float = WAIT_S) -> None:
         self._kit = kit
         self._safe = safe
         self._shoes = shoes

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from dealer_service.rebuild import Rebuilt, fold, nothing, rebuild
-from dealer_service.safe import Safe
+from dealer_service.seeds import Seeds
 from stud_core.clear_deck import ClearDeck
 from stud_core.deck import Deck, Seal
 from stud_core.deck_events import DeckAudited, DeckCardsDealt, DeckClosed, DeckCommitted, DeckEvent, SealedSeed
@@ -36,7 +36,7 @@ T = TypeVar("T")
 class Shoe:
     """See the module. Use it inside ``Shoes.use`` only."""
 
-    def __init__(self, kit: Kit, safe: Safe, table: str) -> None:
+    def __init__(self, kit: Kit, safe: Seeds, table: str) -> None:
         shard = keys.shard_of(table)
         self.table = table
         self.stream = keys.deck_log(shard, table)
@@ -130,7 +130,7 @@ def _public(committed: DeckCommitted) -> DeckCommitted:
 class Shoes:
     """The shoes of all tables that were used lately."""
 
-    def __init__(self, kit: Kit, safe: Safe, capacity: int = CAPACITY) -> None:
+    def __init__(self, kit: Kit, safe: Seeds, capacity: int = CAPACITY) -> None:
         self._kit = kit
         self._safe = safe
         self._capacity = capacity

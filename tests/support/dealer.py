@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dealer_service.listening import Listener
-from dealer_service.safe import Safe
+from dealer_service.seeds import Seeds
 from dealer_service.servicer import DealerServicer
 from dealer_service.shoe import CAPACITY, Shoes
 from stud_core import events as ev
@@ -109,7 +109,7 @@ class House:
         self.log = log
         self.ring = ring
         self.kit = Kit("dealer", settings, log, clock=lambda: 1_700_000_000_000)
-        self.safe = Safe(ring) if draw is None else Safe(ring, draw)
+        self.safe = Seeds(ring) if draw is None else Seeds(ring, draw)
         self.shoes = Shoes(self.kit, self.safe, capacity)
         self.listener = Listener(self.kit, self.safe, self.shoes)
         self.servicer = DealerServicer(self.kit, self.safe, self.shoes, wait_s)

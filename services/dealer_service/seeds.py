@@ -45,7 +45,7 @@ def draw_seed() -> bytes:
     return os.urandom(SEED_BYTES)
 
 
-class Safe:
+class Seeds:
     """Draws, seals and opens decks."""
 
     __slots__ = ("_dealer", "_digests", "_down", "_draw", "_referee")
@@ -58,7 +58,7 @@ class Safe:
         self._draw = draw
 
     def __repr__(self) -> str:
-        return "<Safe>"
+        return "<Seeds>"
 
     def new_deck(self, table: str, hand_no: int, stacked: Sequence[int] | None = None) -> DeckCommitted:
         """Draw a seed and commit to its deck, or to a stacked order under it."""
