@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from rules_service.base import nothing
+from rules_service.before_hand import nothing
 from rules_service.judge import Case, judge
 from rules_service.ranges import read_range
 from stud_core.presets import RULESETS

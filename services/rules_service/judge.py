@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rules_service.base import Base
+from rules_service.before_hand import BeforeHand
 from rules_service.deck_check import DeckBook, check_deals, open_deck, same_commitment
 from rules_service.findings import CannotVerify, Code, Obstacle
 from rules_service.ranges import Broken, decode_range
@@ -37,7 +37,7 @@ class Case(msgspec.Struct):
     closed: DeckClosed
     table: Sequence[StoredCommit]  # the hand's range of the table's log
     deck: Sequence[StoredCommit]
-    base: Base
+    base: BeforeHand
     known: Known | None  # what the referee's own log says of the hand before; None = not looked at
 
 
@@ -49,7 +49,7 @@ class Judgement(msgspec.Struct):
     findings: tuple[Finding, ...]
     figures: Figures | None = None
     table_ended: ev.HandEnded | None = None
-    after: Base | None = None
+    after: BeforeHand | None = None
 
     @property
     def verified(self) -> bool:
@@ -104,7 +104,7 @@ def judge(case: Case, key: Key) -> Judgement:
     state = _play(case, table, book, sheet, findings)
     after = None
     if state is not None and not findings.found:
-        after = Base(closed.table.to_version, closed.table.head_hash, state, sheet.account)
+        after = BeforeHand(closed.table.to_version, closed.table.head_hash, state, sheet.account)
     return Judgement(findings.all(), None if faults else sheet.figures, ended, after)
 
 

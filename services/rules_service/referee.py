@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from rules_service.base import Base, fold_base, nothing
+from rules_service.before_hand import BeforeHand, fold_before, nothing
 from rules_service.findings import CannotVerify
 from rules_service.judge import Case, Judgement, judge, recorded_end
 from rules_service.ranges import Broken, read_range
@@ -56,7 +56,7 @@ class Referee:
     def __init__(self, kit: Kit, key: Key) -> None:
         self._kit = kit
         self._key = key
-        self._bases: OrderedDict[str, Base] = OrderedDict()
+        self._bases: OrderedDict[str, BeforeHand] = OrderedDict()
         self.verdicts = [VerdictLog(shard, kit) for shard in range(keys.SHARDS)]
         self.waiting = WaitingRoom(kit.log, self._is_decided)
 
@@ -118,7 +118,7 @@ class Referee:
             log.error("disputed", alarm=True, table=streams.table_id, hand_no=closed.hand_no, codes=codes)
 
     async def judge(
-        self, streams: Streams, closed: DeckClosed, known: Known | None, base: Base | None = None
+        self, streams: Streams, closed: DeckClosed, known: Known | None, base: BeforeHand | None = None
     ) -> Judgement:
         """Read what the hand left and judge it; raises CannotVerify."""
         upto = closed.table.from_version - 1
@@ -137,7 +137,7 @@ class Referee:
             return Judgement((Finding(why.code, why.stream, why.version),))
         if base is None or base.version != upto:
             try:
-                base = await fold_base(self._kit.log, streams.table, upto) if upto else nothing()
+                base = await fold_before(self._kit.log, streams.table, upto) if upto else nothing()
             except Broken as why:
                 return Judgement((Finding(why.code, why.stream, why.version),), table_ended=recorded_end(table))
         return judge(Case(closed, table, deck, base, known), self._key)

@@ -21,7 +21,7 @@ from stud_eventlog.reading import read_pages
 from stud_eventlog.types import NO_HASH
 
 
-class Base(msgspec.Struct):
+class BeforeHand(msgspec.Struct):
     """``state`` and ``account`` after ``version``, whose head hash is ``hash``; never changed once made."""
 
     version: int
@@ -30,12 +30,12 @@ class Base(msgspec.Struct):
     account: Account
 
 
-def nothing() -> Base:
+def nothing() -> BeforeHand:
     """The base of a table whose log has not begun."""
-    return Base(0, NO_HASH, Table(), Account())
+    return BeforeHand(0, NO_HASH, Table(), Account())
 
 
-async def fold_base(log: CommitLog, stream: str, upto: int) -> Base:
+async def fold_before(log: CommitLog, stream: str, upto: int) -> BeforeHand:
     """Fold a table's log up to a version. Raises CannotVerify when commits are missing or unknown, Broken when the
     chain is.
     """
@@ -51,7 +51,7 @@ async def fold_base(log: CommitLog, stream: str, upto: int) -> Base:
                 fold_recorded(account, event)
     if version < upto:
         raise CannotVerify(Obstacle.MISSING_LOG, stream, version + 1, "it is missing")
-    return Base(version, before, state, account)
+    return BeforeHand(version, before, state, account)
 
 
 def fold_recorded(account: Account, event: Any) -> None:
