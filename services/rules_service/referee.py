@@ -14,10 +14,10 @@ from collections.abc import Sequence
 import structlog
 
 from rules_service.before_hand import BeforeHand, fold_before, nothing
+from rules_service.find_hand import Streams, currency_of
 from rules_service.findings import CannotVerify
 from rules_service.judge import Case, Judgement, judge, recorded_end
 from rules_service.ranges import Broken, read_range
-from rules_service.records import Streams, currency_of
 from rules_service.verdict_check import Known
 from rules_service.verdict_log import VerdictLog
 from rules_service.waiting import WaitingRoom, fault, reason_of

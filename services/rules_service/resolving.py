@@ -10,8 +10,8 @@ from contextlib import suppress
 import msgspec
 
 from rules_service.book import TableBook
+from rules_service.find_hand import Streams, Trace, currency_of, exists, trace
 from rules_service.findings import CannotVerify
-from rules_service.records import Streams, Trace, currency_of, exists, trace
 from rules_service.referee import Referee
 from stud_core.deck_events import DeckClosed
 from stud_core.events import Delta, HandEnded, ResolutionChoice, SeatStack

@@ -9,9 +9,9 @@ from typing import Any
 
 import grpc
 
+from rules_service.find_hand import Streams, exists, trace
 from rules_service.findings import CannotVerify
 from rules_service.positions import Action, Player, legal_in
-from rules_service.records import Streams, exists, trace
 from rules_service.referee import Referee
 from rules_service.resolving import Request, Resolver
 from stud.rules.v1 import rules_service_pb2 as pb

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from rules_service.records import Streams
+from rules_service.find_hand import Streams
 from rules_service.referee import Referee
 from stud.table.v1 import table_service_pb2 as pb
 from stud_cli.inspect.audit import audit_log
