@@ -18,9 +18,9 @@ from rules_service.find_hand import Streams, currency_of
 from rules_service.findings import CannotVerify
 from rules_service.judge import Case, Judgement, judge, recorded_end
 from rules_service.ranges import Broken, read_range
+from rules_service.unjudged import Unjudged, fault, reason_of
 from rules_service.verdict_check import Known
 from rules_service.verdict_log import VerdictLog
-from rules_service.waiting import WaitingRoom, fault, reason_of
 from stud.events.v1 import commit_pb2
 from stud_core.deck_events import DeckClosed, HandOutcome
 from stud_core.verdict_events import Finding, HandDisputed, HandVerified, VerdictEvent
@@ -58,7 +58,7 @@ class Referee:
         self._key = key
         self._bases: OrderedDict[str, BeforeHand] = OrderedDict()
         self.verdicts = [VerdictLog(shard, kit) for shard in range(keys.SHARDS)]
-        self.waiting = WaitingRoom(kit.log, self._is_decided)
+        self.waiting = Unjudged(kit.log, self._is_decided)
 
     async def load(self) -> None:
         """Fold what was said so far. Raises EventLogError."""

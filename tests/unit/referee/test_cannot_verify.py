@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-import rules_service.waiting as waiting_module
+import rules_service.unjudged as waiting_module
 from rules_service.findings import CannotVerify, Obstacle
-from rules_service.waiting import SERVICE, WaitingRoom, parse_reason, reason_of
+from rules_service.unjudged import SERVICE, Unjudged, parse_reason, reason_of
 from stud.events.v1 import commit_pb2
 from stud_core import commands as cmd
 from stud_core.deck_events import DeckCommitted
@@ -208,7 +208,7 @@ async def test_a_waiting_hand_holds_up_its_own_table_only_and_is_tried_again(
         (letter,) = await court.log.dead_list(SERVICE)
         assert letter.reason.startswith("CANNOT_VERIFY 2 MISSING_LOG ")
         # A referee that starts now knows of it.
-        room = WaitingRoom(court.log, lambda *_: False)
+        room = Unjudged(court.log, lambda *_: False)
         await room.load()
         assert room.tables["t-1"].hand_no == 2
         court.log.store.data.logs[rig.table_stream][:] = kept

@@ -51,7 +51,7 @@ def parse_reason(reason: str) -> Waiting | None:
     return Waiting(int(words[1]), Finding(words[2], words[4], int(words[3])))
 
 
-class WaitingRoom:
+class Unjudged:
     """All of them, by table. ``is_decided(table, hand)``: whether there is a final verdict, by whomever."""
 
     def __init__(self, eventlog: DeadLetters, is_decided: Callable[[str, int], bool]) -> None:
