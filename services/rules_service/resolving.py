@@ -9,10 +9,10 @@ from contextlib import suppress
 
 import msgspec
 
-from rules_service.book import TableBook
 from rules_service.find_hand import Streams, Trace, currency_of, exists, trace
 from rules_service.findings import CannotVerify
 from rules_service.referee import Referee
+from rules_service.verdicts import TableVerdicts
 from stud_core.deck_events import DeckClosed
 from stud_core.events import Delta, HandEnded, ResolutionChoice, SeatStack
 from stud_core.remembered import name_of
@@ -82,7 +82,7 @@ class Resolver:
 
         answer: list[Answer] = []
 
-        def make(book: TableBook) -> tuple[VerdictEvent, Meta] | None:
+        def make(book: TableVerdicts) -> tuple[VerdictEvent, Meta] | None:
             repeated = _repeated(book, request)
             if repeated is not None:
                 answer.append(repeated)
@@ -98,7 +98,7 @@ class Resolver:
             await self._forget(request)
         return Answer(decided, version)
 
-    async def _interested(self, request: Request, book: TableBook) -> frozenset[str]:
+    async def _interested(self, request: Request, book: TableVerdicts) -> frozenset[str]:
         """Return who has an interest in the hand; refuses the operator if he is one of them.
 
         Of a damaged log also the figures that were disputed say who was in the hand.
@@ -112,7 +112,7 @@ class Resolver:
             raise Refused("OWN_INTEREST", f"{text}: another operator must do it")
         return players
 
-    async def _over(self, streams: Streams, request: Request, book: TableBook) -> Trace:
+    async def _over(self, streams: Streams, request: Request, book: TableVerdicts) -> Trace:
         """Find the hand's end; only what is over can be decided about."""
         if not (await exists(self._kit.log, streams.table) or await exists(self._kit.log, streams.deck)):
             raise Refused("UNKNOWN_TABLE", f"there is no table {request.table_id}")
@@ -155,7 +155,7 @@ class Resolver:
             waiting.done(request.table_id, request.hand_no)
 
 
-def _repeated(book: TableBook, request: Request) -> Answer | None:
+def _repeated(book: TableVerdicts, request: Request) -> Answer | None:
     """The first answer to a request that comes again; refuses the same id with other content."""
     first = book.answered.get(name_of(request.operator, request.request_id))
     if first is None:
@@ -165,13 +165,13 @@ def _repeated(book: TableBook, request: Request) -> Answer | None:
     return Answer(bool(first.number), first.version)
 
 
-def _refuse_decided(book: TableBook, request: Request) -> None:
+def _refuse_decided(book: TableVerdicts, request: Request) -> None:
     if request.hand_no <= book.final_hand:
         raise Refused("ALREADY_DECIDED", f"hand {request.hand_no} has a final verdict")
 
 
 def _event(
-    book: TableBook, request: Request, settlement: _Settlement, currency: str, interested: frozenset[str]
+    book: TableVerdicts, request: Request, settlement: _Settlement, currency: str, interested: frozenset[str]
 ) -> VerdictEvent:
     first = book.proposal
     if (

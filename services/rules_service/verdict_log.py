@@ -13,7 +13,7 @@ from typing import Any
 
 import structlog
 
-from rules_service.book import ShardBook, TableBook
+from rules_service.verdicts import ShardVerdicts, TableVerdicts
 from stud_core.verdict_events import VerdictEvent
 from stud_eventlog import keys
 from stud_eventlog.types import Append, ChainBroken, Head, StoredCommit, VersionConflict
@@ -23,7 +23,7 @@ from stud_service.mailbox import Mail, Mailbox, fail_all
 from stud_wire.codec import UnknownEventError, WireError
 from stud_wire.commits import Meta, decode_commit, encode_commit
 
-Make = Callable[[TableBook], "tuple[VerdictEvent, Meta] | None"]
+Make = Callable[[TableVerdicts], "tuple[VerdictEvent, Meta] | None"]
 """What to write for a table, given its book; None = nothing (any more). May raise, which writes nothing."""
 
 MAX_BATCH = 256
@@ -41,7 +41,7 @@ class VerdictLog:
 
     def __init__(self, shard: int, kit: Kit) -> None:
         self.stream = keys.verdicts(shard)
-        self.book = ShardBook()
+        self.book = ShardVerdicts()
         self.unread: Exception | None = None
         """Why the book is not what the log says."""
         self._kit = kit
@@ -56,7 +56,7 @@ class VerdictLog:
         await self._writer.refold()
 
     async def _read(self) -> Head:
-        book = ShardBook()
+        book = ShardVerdicts()
         async for commit in self._kit.log.read_all(self.stream):
             try:
                 _fold(book, commit)
@@ -77,13 +77,13 @@ class VerdictLog:
             self.unread = why
             log.critical("verdicts_broken", stream=self.stream, why=str(why))
 
-    async def sound(self) -> ShardBook:
+    async def sound(self) -> ShardVerdicts:
         """Return the book, read again if it could not be. Raises as ``load``."""
         if self.unread is not None:
             await self.load()
         return self.book
 
-    async def for_callers(self) -> ShardBook:
+    async def for_callers(self) -> ShardVerdicts:
         """Return the book for who asks about it. Raises Refused(LOG_BROKEN), EventLogError."""
         try:
             return await self.sound()
@@ -155,6 +155,6 @@ def _one_of_each_table(wishes: Sequence[_Wish]) -> tuple[list[_Wish], list[_Wish
     return list(now.values()), later
 
 
-def _fold(book: ShardBook, commit: StoredCommit) -> None:
+def _fold(book: ShardVerdicts, commit: StoredCommit) -> None:
     decoded: Any = decode_commit(commit.body)
     book.fold(Head(commit.version, commit.hash), decoded.events, decoded.meta)

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from rules_service.book import TableBook
 from rules_service.verdict_log import VerdictLog
+from rules_service.verdicts import TableVerdicts
 from stud_core.deck_events import HandOutcome, LogRef
 from stud_core.verdict_events import HandVerified
 from stud_eventlog.memory import MemoryEventLog
@@ -38,7 +38,7 @@ class Writer:
         return id(self).to_bytes(12, "big") + self.ids.to_bytes(4, "big")
 
     async def write(self, table: str, hand_no: int) -> int | None:
-        def make(book: TableBook) -> tuple[HandVerified, Meta] | None:
+        def make(book: TableVerdicts) -> tuple[HandVerified, Meta] | None:
             return None if book.is_judged(hand_no) else (verified(table, hand_no), Meta(1))
 
         return await self.verdicts.write(table, make)
@@ -82,7 +82,7 @@ async def test_another_writer_makes_it_read_the_log_again(log: MemoryEventLog):
 async def test_what_cannot_be_made_concerns_its_asker_alone(log: MemoryEventLog):
     writer = Writer(log)
 
-    def refuse(_: TableBook) -> None:
+    def refuse(_: TableVerdicts) -> None:
         raise ValueError("no")
 
     results = await asyncio.gather(writer.verdicts.write("t-1", refuse), writer.write("t-2", 1), return_exceptions=True)

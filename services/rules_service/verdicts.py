@@ -19,7 +19,7 @@ from stud_eventlog.types import Head
 from stud_wire.commits import Meta
 
 
-class TableBook(msgspec.Struct):
+class TableVerdicts(msgspec.Struct):
     """Verdicts of one table."""
 
     final_hand: int = 0
@@ -46,18 +46,18 @@ class TableBook(msgspec.Struct):
         return hand_no <= self.final_hand or hand_no == self.disputed_hand
 
 
-class ShardBook:
+class ShardVerdicts:
     """Verdicts of one shard and the head of its log."""
 
     def __init__(self) -> None:
         self.head = Head()
-        self.tables: dict[str, TableBook] = {}
+        self.tables: dict[str, TableVerdicts] = {}
 
-    def table(self, table_id: str) -> TableBook:
+    def table(self, table_id: str) -> TableVerdicts:
         """Return the table's book, an empty one when nothing was said yet."""
         found = self.tables.get(table_id)
         if found is None:
-            found = self.tables[table_id] = TableBook()
+            found = self.tables[table_id] = TableVerdicts()
         return found
 
     def fold(self, head: Head, events: Iterable[Any], meta: Meta) -> None:
@@ -72,27 +72,27 @@ class ShardBook:
                 step(book, event, head.version, meta)
 
 
-def _verified(book: TableBook, event: HandVerified, version: int, _meta: Meta) -> None:
+def _verified(book: TableVerdicts, event: HandVerified, version: int, _meta: Meta) -> None:
     _final(book, event.hand_no, version)
     book.resolved = None
 
 
-def _final(book: TableBook, hand_no: int, version: int) -> None:
+def _final(book: TableVerdicts, hand_no: int, version: int) -> None:
     book.final_hand, book.final_version = hand_no, version
     book.disputed = None
     book.proposal = None
 
 
-def _disputed(book: TableBook, event: HandDisputed, version: int, _meta: Meta) -> None:
+def _disputed(book: TableVerdicts, event: HandDisputed, version: int, _meta: Meta) -> None:
     book.disputed, book.disputed_hand, book.disputed_version = event, event.hand_no, version
 
 
-def _proposed(book: TableBook, event: ResolutionProposed, version: int, meta: Meta) -> None:
+def _proposed(book: TableVerdicts, event: ResolutionProposed, version: int, meta: Meta) -> None:
     book.proposal = event
     book.answered.put(name_of(meta.actor, meta.request_id), meta.request_digest, version)
 
 
-def _resolved(book: TableBook, event: HandResolved, version: int, meta: Meta) -> None:
+def _resolved(book: TableVerdicts, event: HandResolved, version: int, meta: Meta) -> None:
     _final(book, event.hand_no, version)
     book.resolved = event
     book.answered.put(name_of(meta.actor, meta.request_id), meta.request_digest, version, 1)
