@@ -32,7 +32,7 @@ from stud_eventlog.log import Feeds
 from stud_eventlog.types import START, EventLogError, FeedEntry
 from stud_service.kit import Kit, for_ever
 from stud_service.parking import Parking
-from stud_service.patience import STANDS_STILL, Backoff, Poison, poisons, settle
+from stud_service.retrying import STANDS_STILL, Backoff, Poison, poisons, settle
 from stud_topology.services import SERVICES, Service, followed_by, service_called, trimmed_by
 from stud_wire.codec import UnknownEventError
 

@@ -14,7 +14,7 @@ import structlog
 from stud_eventlog import keys
 from stud_eventlog.log import DeadLetters
 from stud_eventlog.types import FeedEntry
-from stud_service.patience import settle
+from stud_service.retrying import settle
 
 logger = structlog.get_logger(__name__)
 

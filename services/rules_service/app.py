@@ -11,7 +11,7 @@ from stud.rules.v1 import rules_service_pb2_grpc as rpc
 from stud_service.feeds import FeedReader
 from stud_service.keyring import KeyRing
 from stud_service.kit import Kit
-from stud_service.patience import patiently
+from stud_service.retrying import patiently
 
 
 class RulesApp:

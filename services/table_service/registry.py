@@ -24,8 +24,8 @@ from stud_service.checks import require_table
 from stud_service.kit import Kit
 from stud_service.limits import RATE_LIMITED, Share
 from stud_service.log_writer import behind, broken
-from stud_service.patience import Backoff, patiently
 from stud_service.refusals import Refused
+from stud_service.retrying import Backoff, patiently
 from stud_wire.codec import WireError
 from table_service import views
 from table_service.actor import TableActor

@@ -19,7 +19,7 @@ from stud_eventlog.types import EventLogError, FeedEntry
 from stud_service.feeds import FeedReader, Poison
 from stud_service.kit import Kit
 from stud_service.originals import is_original, lately
-from stud_service.patience import patiently
+from stud_service.retrying import patiently
 from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit, decode_event
 from wallet_service.answers import command_for

@@ -26,8 +26,8 @@ from stud_eventlog.types import Append, ChainBroken, EventLogError, FeedItem, He
 from stud_service.kit import Kit
 from stud_service.log_writer import LogWriter, not_written, refusal_of
 from stud_service.mailbox import ANSWER_WITHIN_S, Mail, Mailbox, fail_all
-from stud_service.patience import patiently
 from stud_service.refusals import Refused
+from stud_service.retrying import patiently
 from stud_wire.codec import WireError
 from stud_wire.commits import Meta, decode_commit, encode_commit, encode_event
 from wallet_service.account_index import AccountIndex

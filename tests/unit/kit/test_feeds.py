@@ -13,8 +13,8 @@ from stud_eventlog.types import ChainBroken, Head, LogBehind, LogUnavailable, Ve
 from stud_service import feeds as feeds_module
 from stud_service import parking
 from stud_service.feeds import FeedReader
-from stud_service.patience import Poison
 from stud_service.refusals import Refused
+from stud_service.retrying import Poison
 from stud_topology.services import Service
 from stud_wire.codec import UnknownEventError
 from tests.support.echo import SERVICE, Echo, count, feed_of, key, parse, reader_for
@@ -213,7 +213,7 @@ async def test_a_stop_saves_what_is_done(log, echo):
     ],
 )
 async def test_poison_parks_its_table_s_line_and_no_other(log, fault, told, monkeypatch):
-    monkeypatch.setattr("stud_service.patience.FIRST_PAUSE_S", 0.001)
+    monkeypatch.setattr("stud_service.retrying.FIRST_PAUSE_S", 0.001)
     echo = Echo(log, at(T1, 2, fault))
     for table in TABLES:
         await count(log, table, 4)

@@ -14,8 +14,8 @@ from stud_core.state import Sit
 from stud_eventlog import keys
 from stud_eventlog.memory import MemoryEventLog
 from stud_eventlog.types import StoredCommit
-from stud_service.patience import Poison
 from stud_service.refusals import Refused
+from stud_service.retrying import Poison
 from tests.support.playing_memory import Game
 from tests.support.system_memory import MemorySystem, simulated
 from tests.support.wallet import (
