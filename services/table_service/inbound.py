@@ -30,7 +30,7 @@ from stud_core.state import SETTLEMENT_BLOCKED
 from stud_eventlog import keys
 from stud_eventlog.log import CommitLog
 from stud_eventlog.types import FeedEntry
-from stud_service.originals import is_original, lately
+from stud_service.entry_check import is_original, lately
 from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit, decode_event
 

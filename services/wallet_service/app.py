@@ -16,9 +16,9 @@ from stud_core.ledger.commands import CashOut
 from stud_core.ledger.settling import obstacle
 from stud_eventlog import keys
 from stud_eventlog.types import EventLogError, FeedEntry
+from stud_service.entry_check import is_original, lately
 from stud_service.feeds import FeedReader, Poison
 from stud_service.kit import Kit
-from stud_service.originals import is_original, lately
 from stud_service.retrying import patiently
 from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit, decode_event

@@ -12,8 +12,8 @@ from stud_core.ledger import events as ev
 from stud_eventlog import keys
 from stud_eventlog.memory import MemoryEventLog
 from stud_eventlog.types import START, Append, FeedEntry, FeedItem
-from stud_service import originals as module
-from stud_service.originals import is_original, lately
+from stud_service import entry_check as module
+from stud_service.entry_check import is_original, lately
 from stud_wire.commits import Meta, encode_commit, encode_event
 
 LEDGER, FEED = keys.ledger_log("EUR"), keys.ledger_feed("EUR", keys.shard_of("t-1"))
