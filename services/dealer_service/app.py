@@ -19,18 +19,18 @@ class DealerApp:
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
-        self._safe = Seeds(KeyRing.load(kit.keys_dir, *KEYS))
-        self.shoes = Shoes(kit, self._safe)
+        self._seeds = Seeds(KeyRing.load(kit.keys_dir, *KEYS))
+        self.shoes = Shoes(kit, self._seeds)
 
     async def start(self) -> None:
         """Listen to the tables of all shards. Decks are read when a table's first message comes."""
-        listener = Listener(self._kit, self._safe, self.shoes)
+        listener = Listener(self._kit, self._seeds, self.shoes)
         reader = FeedReader(self._kit, listener.handle, table_of)
         self._kit.spawn(reader.run(), "table feeds")
 
     def register(self, server: grpc.aio.Server) -> None:
         """Add DealerService to the server."""
-        rpc.add_DealerServiceServicer_to_server(DealerServicer(self._kit, self._safe, self.shoes), server)
+        rpc.add_DealerServiceServicer_to_server(DealerServicer(self._kit, self._seeds, self.shoes), server)
 
     async def stop(self) -> None:
         """Nothing to finish: what was taken in hand is durable or will be read again."""

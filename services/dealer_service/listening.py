@@ -34,9 +34,9 @@ def table_of(entry: FeedEntry) -> str | None:
 class Listener:
     """Handles the entries of one table, in order. Every message may come twice; the second time changes nothing."""
 
-    def __init__(self, kit: Kit, safe: Seeds, shoes: Shoes) -> None:
+    def __init__(self, kit: Kit, seeds: Seeds, shoes: Shoes) -> None:
         self._kit = kit
-        self._safe = safe
+        self._seeds = seeds
         self._shoes = shoes
 
     async def handle(self, entries: Sequence[FeedEntry]) -> None:
@@ -68,7 +68,7 @@ class Listener:
         deck = shoe.deck
 
         def next_deck(hand_no: int) -> DeckCommitted:
-            return self._safe.new_deck(shoe.table, hand_no)
+            return self._seeds.new_deck(shoe.table, hand_no)
 
         if isinstance(event, TableOpened):
             return decide_opened(deck, event, next_deck)
@@ -79,4 +79,4 @@ class Listener:
             return decide_deal(deck, event, ref, shoe.clear, shoe.seal)
         table_range = LogRef(entry.stream, event.from_version, entry.version, entry.head_hash)
         head = LogRef(shoe.stream, 1, shoe.head.version, shoe.head.hash)
-        return decide_closed(deck, event, table_range, head, lambda: self._safe.reseal(shoe.clear()), next_deck)
+        return decide_closed(deck, event, table_range, head, lambda: self._seeds.reseal(shoe.clear()), next_deck)

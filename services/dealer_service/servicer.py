@@ -43,9 +43,9 @@ log = structlog.get_logger(__name__)
 class DealerServicer(rpc.DealerServiceServicer):
     """See protos/stud/dealer/v1/dealer_service.proto."""
 
-    def __init__(self, kit: Kit, safe: Seeds, shoes: Shoes, wait_s: float = WAIT_S) -> None:
+    def __init__(self, kit: Kit, seeds: Seeds, shoes: Shoes, wait_s: float = WAIT_S) -> None:
         self._kit = kit
-        self._safe = safe
+        self._seeds = seeds
         self._shoes = shoes
         self._wait_s = wait_s
         self._interests = Interests(kit.log)
@@ -69,7 +69,7 @@ class DealerServicer(rpc.DealerServiceServicer):
         if not self._kit.settings.allow_stacked_decks:
             raise Refused("STACKED_DECKS_OFF", "this dealer runs without --allow-stacked-decks")
         cards = _cards(request)
-        digest = self._safe.digest(table.encode(), hand_no.to_bytes(8, "big"), bytes(cards))
+        digest = self._seeds.digest(table.encode(), hand_no.to_bytes(8, "big"), bytes(cards))
 
         with _log_trouble():
             async with self._shoes.use(table) as shoe:
@@ -85,7 +85,7 @@ class DealerServicer(rpc.DealerServiceServicer):
             if done is not None:
                 return done
             await self._interests.refuse_seated(actor, shoe.table)
-            decided = decide_stacked(shoe.deck, hand_no, lambda hand: self._safe.new_deck(shoe.table, hand, cards))
+            decided = decide_stacked(shoe.deck, hand_no, lambda hand: self._seeds.new_deck(shoe.table, hand, cards))
             if not isinstance(decided, Rejection):
                 break
             if decided.reason not in _MAY_STILL_COME or not await _told(shoe, deadline):
@@ -110,7 +110,7 @@ class DealerServicer(rpc.DealerServiceServicer):
             async with self._shoes.use(table) as shoe:
                 audited = [DeckAudited(hand_no, auditor, reason)]
                 version = (await shoe.decided(lambda: shoe.record(audited, actor=auditor))).version
-        clear = self._safe.open(table, record.committed)
+        clear = self._seeds.open(table, record.committed)
         proven = clear.commitment == record.committed.commitment and record.root in {b"", clear.root}
         log.warning(
             "deck_audited", table=table, hand=hand_no, version=version, auditor=auditor, reason=reason, proven=proven

@@ -36,7 +36,7 @@ T = TypeVar("T")
 class Shoe:
     """See the module. Use it inside ``Shoes.use`` only."""
 
-    def __init__(self, kit: Kit, safe: Seeds, table: str) -> None:
+    def __init__(self, kit: Kit, seeds: Seeds, table: str) -> None:
         shard = keys.shard_of(table)
         self.table = table
         self.stream = keys.deck_log(shard, table)
@@ -44,7 +44,7 @@ class Shoe:
         self.changed = asyncio.Condition()
         """Its lock is the shoe's; told after every commit."""
         self._kit = kit
-        self._safe = safe
+        self._seeds = seeds
         self._feed = keys.dealer_feed(shard)
         self._writer = LogWriter(kit, self.stream, self._fold)
         self._known = nothing()
@@ -94,8 +94,8 @@ class Shoe:
         """Return the newest deck in clear; opened once for a hand."""
         deck = self.deck
         if self._clear is None or self._clear.commitment != deck.commitment:
-            self._clear = self._safe.open(self.table, deck)
-            self._seal = self._safe.sealer(self._clear)
+            self._clear = self._seeds.open(self.table, deck)
+            self._seal = self._seeds.sealer(self._clear)
         return self._clear
 
     def seal(self, seat: int, pos: int, card: int) -> bytes:
@@ -130,9 +130,9 @@ def _public(committed: DeckCommitted) -> DeckCommitted:
 class Shoes:
     """The shoes of all tables that were used lately."""
 
-    def __init__(self, kit: Kit, safe: Seeds, capacity: int = CAPACITY) -> None:
+    def __init__(self, kit: Kit, seeds: Seeds, capacity: int = CAPACITY) -> None:
         self._kit = kit
-        self._safe = safe
+        self._seeds = seeds
         self._capacity = capacity
         self._shoes: OrderedDict[str, Shoe] = OrderedDict()
 
@@ -144,7 +144,7 @@ class Shoes:
         """Lock a table's shoe, its state read from the log if it is not in memory."""
         shoe = self._shoes.get(table)
         if shoe is None:
-            shoe = self._shoes[table] = Shoe(self._kit, self._safe, table)
+            shoe = self._shoes[table] = Shoe(self._kit, self._seeds, table)
         self._shoes.move_to_end(table)
         shoe.users += 1
         try:

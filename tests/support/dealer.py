@@ -109,10 +109,10 @@ class House:
         self.log = log
         self.ring = ring
         self.kit = Kit("dealer", settings, log, clock=lambda: 1_700_000_000_000)
-        self.safe = Seeds(ring) if draw is None else Seeds(ring, draw)
-        self.shoes = Shoes(self.kit, self.safe, capacity)
-        self.listener = Listener(self.kit, self.safe, self.shoes)
-        self.servicer = DealerServicer(self.kit, self.safe, self.shoes, wait_s)
+        self.seeds = Seeds(ring) if draw is None else Seeds(ring, draw)
+        self.shoes = Shoes(self.kit, self.seeds, capacity)
+        self.listener = Listener(self.kit, self.seeds, self.shoes)
+        self.servicer = DealerServicer(self.kit, self.seeds, self.shoes, wait_s)
 
     async def entries(self, *tables: str) -> list[FeedEntry]:
         feeds = {keys.table_feed(keys.shard_of(table)) for table in tables}

@@ -76,7 +76,7 @@ async def test_an_opened_table_gets_a_deck(log: MemoryEventLog, house: House, ta
     (committed,) = await deck_events(log, T)
     assert isinstance(committed, DeckCommitted)
     assert (committed.hand_no, committed.shuffle_version, committed.stacked) == (1, 1, False)
-    assert house.safe.open(T, committed).commitment == committed.commitment
+    assert house.seeds.open(T, committed).commitment == committed.commitment
     (commit,) = await commits(log, T)
     assert commit.meta.cause == (keys.table_log(keys.shard_of(T), T), 1)
     assert commit.meta.at_ms == house.kit.clock()
@@ -95,7 +95,7 @@ async def test_the_first_deal_brings_the_root_in_the_same_commit(log: MemoryEven
     await house.read(T)
     assert await written(log) == [["DeckCommitted"], ["DeckSealed", "DeckCardsDealt"]]
     committed, sealed, dealt = await deck_events(log, T)
-    clear = house.safe.open(T, committed)
+    clear = house.seeds.open(T, committed)
     assert sealed == DeckSealed(1, clear.root)
     assert dealt.root == clear.root
     assert dealt.request == await table_ref(log, T, 2, 2)
@@ -158,7 +158,7 @@ async def test_a_river_from_the_burns_and_a_community_card(log: MemoryEventLog, 
     await tables.say(T, deal(1, 5, (), ev.DealMode.COMMUNITY))
     await house.read(T)
     events = await deck_events(log, T)
-    clear = house.safe.open(T, events[0])
+    clear = house.seeds.open(T, events[0])
     burns = [pos for event in events if isinstance(event, DeckCardsDealt) for pos in event.burns]
     assert burns == [24, 33, 42]
     river = events[-1]
@@ -174,7 +174,7 @@ async def test_a_recycled_river(log: MemoryEventLog, house: House, tables: Table
     await tables.say(T, deal(1, 5, seats, ev.DealMode.RECYCLE))
     await house.read(T)
     events = await deck_events(log, T)
-    clear = house.safe.open(T, events[0])
+    clear = house.seeds.open(T, events[0])
     burns = [pos for event in events if isinstance(event, DeckCardsDealt) for pos in event.burns]
     pool = sorted([*burns, *range(45, 52)], key=lambda pos: clear.river_rank[pos])
     assert [card.pos for card in events[-1].down] == pool[:7]
@@ -353,7 +353,7 @@ async def test_another_key_parks_and_tells_no_secret(log: MemoryEventLog, house:
 
 async def planted(log: MemoryEventLog, house: House, **changes: object) -> None:
     """Replace the first commitment by another one, as somebody with access to the log might."""
-    made = msgspec.structs.replace(house.safe.new_deck(T, 1), **changes)
+    made = msgspec.structs.replace(house.seeds.new_deck(T, 1), **changes)
     async with house.shoes.use(T) as shoe:
         await shoe.record([made])
 
@@ -377,10 +377,10 @@ async def test_a_deck_that_cannot_be_opened_parks(
 
 async def test_a_deck_that_is_not_the_one_committed_to_is_not_opened(house: House, monkeypatch: pytest.MonkeyPatch):
     """The box binds the commitment, so this takes a fault of ours; it is noticed all the same."""
-    made = house.safe.new_deck(T, 1)
+    made = house.seeds.new_deck(T, 1)
     monkeypatch.setattr("stud_core.shuffle._COMMITMENT", b"another tag")
     with pytest.raises(BrokenBox, match="not the one committed to"):
-        house.safe.open(T, made)
+        house.seeds.open(T, made)
 
 
 # Memory

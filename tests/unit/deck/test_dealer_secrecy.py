@@ -73,7 +73,7 @@ async def play(house: House, log: MemoryEventLog) -> ClearDeck:
     await tables.play(T, 1, (1, 2, 3, 4, 5, 6))
     await tables.say(T, deal(2, 1))
     await house.read(T)
-    return house.safe.open(T, (await deck_events(log, T))[0])
+    return house.seeds.open(T, (await deck_events(log, T))[0])
 
 
 async def test_stored_values_hold_no_key_seed_or_order(house: House, log: MemoryEventLog):
@@ -137,7 +137,7 @@ async def test_no_object_of_the_dealer_shows_a_secret(house: House, log: MemoryE
     async with house.shoes.use(T) as shoe:
         shoe.clear()
         shown = [
-            repr(thing) for thing in (house.safe, house.ring, shoe, shoe.deck, shoe.clear(), clear.seed, clear.cards)
+            repr(thing) for thing in (house.seeds, house.ring, shoe, shoe.deck, shoe.clear(), clear.seed, clear.cards)
         ]
         shown += [str(vars(shoe)), str(vars(house.shoes))]
     assert_clean(" ".join(shown), clear)

@@ -82,7 +82,7 @@ async def test_what_was_committed_to_is_public(log: MemoryEventLog, house: House
     assert await commitment(house, 1) == expected
     await tables.say(T, deal(1, 1))
     await house.read(T)
-    expected.merkle_root = house.safe.open(T, committed).root
+    expected.merkle_root = house.seeds.open(T, committed).root
     assert await commitment(house, 1) == expected
     await tables.end(T, 1)
     await house.read(T)
@@ -337,7 +337,7 @@ async def played(house: House, tables: Tables) -> House:
 
 async def test_an_audit_opens_the_whole_deck(log: MemoryEventLog, played: House):
     answer = await audit(played, 1)
-    clear = played.safe.open(T, (await deck_events(log, T))[0])
+    clear = played.seeds.open(T, (await deck_events(log, T))[0])
     assert [card - 1 for card in answer.cards] == list(clear.cards)
     assert list(answer.river_rank) == list(clear.river_rank)
     assert answer.proven
@@ -360,7 +360,7 @@ async def test_an_audit_that_is_not_written_down_opens_nothing(
         raise LogUnavailable("gone")
 
     monkeypatch.setattr(log, "append", failing)
-    played.servicer._safe = None  # type: ignore[assignment]  # whoever opens a deck fails
+    played.servicer._seeds = None  # type: ignore[assignment]  # whoever opens a deck fails
     with pytest.raises(Refused) as caught:
         await audit(played, 1)
     assert reason(caught) == "LOG_UNAVAILABLE"
