@@ -174,7 +174,7 @@ async def test_a_rejection_carries_its_rule_and_what_is_legal(channel):
     call = rpc.TableServiceStub(channel).Act(pb.ActRequest(verb=seat_pb2.VERB_RAISE), metadata=bearer())
     code, text, info = await refusal(call)
     assert (code, text, info.reason) == ("FAILED_PRECONDITION", "a raise is to 400", "ILLEGAL_ACTION")
-    assert dict(info.metadata) == {"rule": "P56", "legal": "fold; raise to 400 (high) all-in"}
+    assert dict(info.metadata) == {"rule": "P56", "legal": "fold; raise to 400 all-in"}
 
 
 async def test_a_fault_shows_an_incident_and_nothing_else(channel, capsys):

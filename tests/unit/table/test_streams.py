@@ -137,7 +137,7 @@ async def test_an_illegal_action_says_the_rule_and_what_would_be_legal(tmp_path)
         refused = await stream.ask(act=act)
         assert refused.reason == "ILLEGAL_ACTION"
         assert refused.metadata["rule"]
-        assert "bring-in 250" in refused.metadata["legal"]
+        assert "bring in 250" in refused.metadata["legal"]
         await stream.close()
 
 
