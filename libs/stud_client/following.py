@@ -8,7 +8,6 @@ stream ends with its token; it is opened again when the client was given a funct
 from __future__ import annotations
 
 import asyncio
-import random
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
@@ -19,6 +18,7 @@ import grpc
 from stud.table.v1 import table_service_pb2 as pb
 from stud.table.v1.table_service_pb2_grpc import TableServiceStub
 from stud_client.errors import OPERATORS_NEEDED, from_rpc
+from stud_eventlog.pauses import Pauses
 
 GIVE_UP_S = 60.0
 FIRST_PAUSE_S = 0.1
@@ -136,7 +136,7 @@ class Following(ABC):
 
     async def _follow(self) -> None:
         loop = asyncio.get_running_loop()
-        good_at, pause_s = loop.time(), FIRST_PAUSE_S
+        good_at, pauses = loop.time(), Pauses(FIRST_PAUSE_S, LONGEST_PAUSE_S)
         while True:
             self._progress, token, opened_at = False, self._token(), loop.time()
             try:
@@ -151,14 +151,13 @@ class Following(ABC):
                 raise error
             stood_s = loop.time() - opened_at  # at a quiet table a good stream brings nothing for long
             if self._progress or stood_s > (REFUSED_WITHIN_S if renewed else self._give_up_s):
-                good_at, pause_s = loop.time(), FIRST_PAUSE_S
+                good_at = loop.time()
+                pauses.start_over()
             elif loop.time() - good_at > self._give_up_s:
                 raise error
             self.resumed += 1
             if not (at_once and self._progress):
-                jittered_s = pause_s * (0.5 + random.random() / 2)  # noqa: S311  (jitter, no secret)
-                await asyncio.sleep(max(jittered_s, error.retry_after_s))
-                pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+                await asyncio.sleep(max(pauses.next_s(), error.retry_after_s))
 
     @abstractmethod
     async def _converse(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import random
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +15,8 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud.table.v1.table_service_pb2_grpc import TableServiceStub
 from stud_client.calling import attempts, new_request_id
 from stud_client.errors import StudError, from_result
-from stud_client.following import FIRST_PAUSE_S, Following, stop_task
+from stud_client.following import FIRST_PAUSE_S, LONGEST_PAUSE_S, Following, stop_task
+from stud_eventlog.pauses import Pauses
 
 COMMAND_TIMEOUT_S = 10.0
 
@@ -134,6 +134,7 @@ class TableSession(Following):
         request = pb.PlayRequest(**{name: body})
         try:
             async with asyncio.timeout(timeout_s):
+                pauses = Pauses(FIRST_PAUSE_S, LONGEST_PAUSE_S)
                 for attempt in itertools.count(1):
                     result = await self._ask(body.request_id, request)
                     error = from_result(result) if result.reason else None
@@ -141,8 +142,7 @@ class TableSession(Following):
                         return result
                     if not error.passing or attempt >= attempts(error):
                         raise error
-                    pause_s = attempt * FIRST_PAUSE_S * (0.5 + random.random())  # noqa: S311  (jitter)
-                    await asyncio.sleep(max(pause_s, error.retry_after_s))
+                    await asyncio.sleep(max(pauses.next_s(), error.retry_after_s))
         except TimeoutError:
             text = f"no answer within {timeout_s:g} s; it may still come about"
             raise StudError("CALL_DEADLINE", text) from None

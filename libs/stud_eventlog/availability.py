@@ -7,9 +7,9 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-import random
 from collections.abc import Awaitable, Callable
 
+from stud_eventlog.pauses import Pauses
 from stud_eventlog.types import EventLogError
 
 logger = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ class Availability:
             self._probing = asyncio.get_running_loop().create_task(self._probe(), context=contextvars.Context())
 
     async def _probe(self) -> None:
-        pause_s = FIRST_PAUSE_S
+        pauses = Pauses(FIRST_PAUSE_S, LONGEST_PAUSE_S)
         while True:
             losses = self._losses
             try:
@@ -62,8 +62,7 @@ class Availability:
                 if losses == self._losses:
                     break
                 continue  # something was lost while verifying: once more, without a pause
-            await asyncio.sleep(pause_s * (0.5 + random.random() / 2))  # noqa: S311  (spreads reconnects, no secret)
-            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+            await asyncio.sleep(pauses.next_s())
         logger.info("the event log is back, and holds what it had acknowledged")
         self._up.set()
 

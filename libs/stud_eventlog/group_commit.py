@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from stud_eventlog.pauses import Pauses
 from stud_eventlog.types import Append, EventLogError, Head, LogUnavailable
 
 logger = logging.getLogger(__name__)
@@ -132,11 +133,10 @@ class GroupCommit:
         finally:
             self._first_attempts -= 1
             self._flush_soon()
-        pause_s = FIRST_PAUSE_S
+        pauses = Pauses(FIRST_PAUSE_S, LONGEST_PAUSE_S, self._jitter)
         while left:
             logger.warning("%d appends are not settled, repeating them: %s", len(left), why)
-            await asyncio.sleep(pause_s * (0.5 + self._jitter() / 2))
-            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+            await asyncio.sleep(pauses.next_s())
             left, why = await self._send_once(left)
 
     def _finished(self, task: asyncio.Task[None], batch: list[_Write], streams: set[str]) -> None:

@@ -7,7 +7,6 @@ message would come back every time: that is poison.
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -17,6 +16,7 @@ import structlog
 from stud_eventlog import keys
 from stud_eventlog.cancelling import stop_if_cancelled
 from stud_eventlog.log import Reachable
+from stud_eventlog.pauses import Pauses
 from stud_eventlog.types import ChainBroken, EventLogError, LogBehind, LogUnavailable, VersionConflict
 from stud_service.logging import place_of
 from stud_service.refusals import Refused
@@ -53,13 +53,13 @@ class Backoff:
 
     def __init__(self) -> None:
         self.attempts = 0
+        self._pauses = Pauses(FIRST_PAUSE_S, LONGEST_PAUSE_S)
 
     async def wait(self, log: Reachable, why: Exception, what: str) -> None:
         self.attempts += 1
         if self.attempts & (self.attempts - 1) == 0 and not (self.attempts == 1 and isinstance(why, VersionConflict)):
             logger.warning("trying_again", what=what, attempts=self.attempts, why=str(why) or type(why).__name__)
-        pause_s = min(FIRST_PAUSE_S * 2 ** min(self.attempts - 1, 16), LONGEST_PAUSE_S)
-        await asyncio.sleep(pause_s * (0.5 + random.random() / 2))  # noqa: S311  (spreads repetitions, no secret)
+        await asyncio.sleep(self._pauses.next_s())
         if not log.available:
             try:
                 async with asyncio.timeout(LONGEST_PAUSE_S):

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import random
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -22,6 +21,7 @@ import structlog
 from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from stud_eventlog.pauses import Pauses
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import EventLogError, Head, LogUnavailable, NotInitialised, UnsafeServer, UnusableUrl
 from stud_service import GRPC_CAME_FIRST, dumps, logging, stray
@@ -152,14 +152,13 @@ class Process:
 
     async def _connect(self) -> RedisEventLog | None:
         """Waits for the log as long as it takes. Returns None when told to stop first."""
-        pause_s = FIRST_WAIT_S
+        pauses = Pauses(FIRST_WAIT_S, LONGEST_WAIT_S)
         while not self.stop_asked.is_set():
             try:
                 return await self._open_log()
             except LogUnavailable as why:
                 logger.warning("waiting_for_log", why=str(why))
-            await self._pause(pause_s)
-            pause_s = min(2 * pause_s, LONGEST_WAIT_S)
+            await self._pause(pauses.next_s())
         return None
 
     async def _open_log(self) -> RedisEventLog:
@@ -186,7 +185,7 @@ class Process:
 
     async def _pause(self, seconds: float) -> None:
         try:
-            async with asyncio.timeout(seconds * (0.5 + random.random() / 2)):  # noqa: S311  (jitter, no secret)
+            async with asyncio.timeout(seconds):
                 await self.stop_asked.wait()
         except TimeoutError:
             pass

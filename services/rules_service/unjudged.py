@@ -7,7 +7,6 @@ table only; trying again means asking the reader for a replay, as an operator wo
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Callable
 
 import msgspec
@@ -17,6 +16,7 @@ from rules_service.findings import CannotVerify, Obstacle
 from stud_core.verdict_events import Finding
 from stud_eventlog import keys
 from stud_eventlog.log import DeadLetters
+from stud_eventlog.pauses import Pauses
 from stud_eventlog.types import EventLogError
 
 SERVICE = "rules"
@@ -36,6 +36,7 @@ class Waiting(msgspec.Struct):
     finding: Finding
     attempts: int = 0
     retry_at: float = 0.0
+    pauses: Pauses = msgspec.field(default_factory=lambda: Pauses(FIRST_RETRY_S, LONGEST_RETRY_S))
 
 
 def reason_of(hand_no: int, why: CannotVerify) -> str:
@@ -68,11 +69,13 @@ class Unjudged:
 
     def add(self, table_id: str, hand_no: int, why: CannotVerify) -> None:
         """A hand cannot be judged now: alarm, and plan the next attempt."""
-        known = self.tables.get(table_id)
-        attempts = known.attempts + 1 if known is not None and known.hand_no == hand_no else 1
-        pause = min(FIRST_RETRY_S * 2 ** min(attempts - 1, 10), LONGEST_RETRY_S) * random.uniform(0.8, 1.2)  # noqa: S311
         finding = Finding(why.obstacle, why.stream, why.version)
-        self.tables[table_id] = Waiting(hand_no, finding, attempts, _now() + pause)
+        known = self.tables.get(table_id)
+        if known is None or known.hand_no != hand_no:
+            known = self.tables[table_id] = Waiting(hand_no, finding)
+        known.finding = finding
+        known.attempts += 1
+        known.retry_at = _now() + known.pauses.next_s()
         log.error(
             "cannot_verify",
             alarm=True,
@@ -82,7 +85,7 @@ class Unjudged:
             stream=why.stream,
             version=why.version,
             detail=why.detail,
-            attempts=attempts,
+            attempts=known.attempts,
         )
 
     def done(self, table_id: str, hand_no: int) -> None:

@@ -127,7 +127,7 @@ async def test_a_retry_is_told_to_nobody_who_did_not_ask(capfd, caplog):
         with caplog.at_level(logging.DEBUG, "stud_client"):
             assert (await refused(client.tables.ListTables(pb.ListTablesRequest()))).passing
     assert capfd.readouterr() == ("", "")
-    told = [(record.name, record.levelname) for record in caplog.records]
+    told = [(record.name, record.levelname) for record in caplog.records if record.name != "asyncio"]  # a busy machine
     assert told == [("stud_client.calling", "DEBUG")] * 2
     assert "ListTables: UNAVAILABLE, trying again in 0." in caplog.text
 
