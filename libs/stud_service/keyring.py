@@ -79,7 +79,7 @@ class KeyRing:
         """Read the keys with these names. Raises MissingKey naming every file that is missing, KeyringError for one
         that holds no key.
         """
-        paths = {name: _home(keys_dir, FOLDERS[name], f"{name}.key") for name in names}
+        paths = {name: home_of(keys_dir, FOLDERS[name], f"{name}.key") for name in names}
         missing = [str(path) for path in paths.values() if not path.is_file()]
         if missing:
             raise MissingKey(
@@ -110,17 +110,19 @@ def ensure_dev_keys(keys_dir: Path) -> None:
     """
     keys_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     for name, folder in FOLDERS.items():
-        path = _home(keys_dir, folder, f"{name}.key")
+        path = home_of(keys_dir, folder, f"{name}.key")
         with _locked(path.parent):
             if not path.exists():
                 _write(path, os.urandom(KEY_BYTES))
-    private = _home(keys_dir, JWT_FOLDER, JWT_PRIVATE)
+    private = home_of(keys_dir, JWT_FOLDER, JWT_PRIVATE)
     with _locked(private.parent):
-        _ensure_jwt_pair(private, _home(keys_dir, JWT_FOLDER, JWT_PUBLIC))
+        _ensure_jwt_pair(private, home_of(keys_dir, JWT_FOLDER, JWT_PUBLIC))
 
 
-def _home(keys_dir: Path, folder: str, name: str) -> Path:
-    """Where a key is: in the keys directory, or in a folder of its own below it if there is one."""
+def home_of(keys_dir: Path, folder: str, name: str) -> Path:
+    """Returns where a key is: in the keys directory, or in a folder of its own below it if there is one, as where
+    several mounts make up the directory.
+    """
     flat = keys_dir / name
     return keys_dir / folder / name if not flat.exists() and (keys_dir / folder).is_dir() else flat
 

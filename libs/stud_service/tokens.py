@@ -18,14 +18,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
 
 from stud_service.identity import Caller
+from stud_service.keyring import JWT_FOLDER, JWT_PRIVATE, JWT_PUBLIC, home_of
 from stud_service.refusals import Refused
 
 ROLES = frozenset({"player", "operator", "cashier", "auditor", "service"})
-PRIVATE_KEY = "jwt-private.pem"
-PUBLIC_KEY = "jwt-public.pem"
-AUTH_DIR = "auth"
-"""Where several mounts make up the keys directory, the token keys have one of their own."""
-
 ISSUER = AUDIENCE = "stud"
 MAX_SUBJECT = 64
 MAX_TOKEN = 4096
@@ -44,7 +40,7 @@ class KeyFileError(ValueError):
 
 def load_private_key(keys_dir: Path) -> PrivateKey:
     """Reads `jwt-private.pem`; raises KeyFileError."""
-    path = _find(keys_dir, PRIVATE_KEY)
+    path = _find(keys_dir, JWT_PRIVATE)
     try:
         key = serialization.load_pem_private_key(path.read_bytes(), password=None)
     except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as why:
@@ -56,7 +52,7 @@ def load_private_key(keys_dir: Path) -> PrivateKey:
 
 def load_public_key(keys_dir: Path) -> PublicKey:
     """Reads `jwt-public.pem`; raises KeyFileError."""
-    path = _find(keys_dir, PUBLIC_KEY)
+    path = _find(keys_dir, JWT_PUBLIC)
     try:
         key = serialization.load_pem_public_key(path.read_bytes())
     except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as why:
@@ -67,9 +63,9 @@ def load_public_key(keys_dir: Path) -> PublicKey:
 
 
 def _find(keys_dir: Path, name: str) -> Path:
-    for path in (keys_dir / name, keys_dir / AUTH_DIR / name):
-        if path.is_file():
-            return path
+    path = home_of(keys_dir, JWT_FOLDER, name)
+    if path.is_file():
+        return path
     raise KeyFileError(
         f"there is no {name} in {keys_dir}: set STUD_KEYS_DIR (`stud up` and `stud token` make keys for development)"
     )

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from stud.common.v1 import ruleset_pb2
 from stud.table.v1 import table_service_pb2 as pb
-from stud_core.presets import HAND_PAUSE_MS, PLAYNOW, RULESETS, STAKES, half_small_bet
+from stud_core.presets import PLAYNOW, RULESETS, Parameters, table_config
 from stud_core.rejection import Problem
-from stud_core.ruleset import BringInKind, Ruleset, TableConfig
+from stud_core.ruleset import Ruleset, TableConfig
 from stud_core.validate import validate_config
 from stud_eventlog import keys
 from stud_service.refusals import Refused
@@ -41,27 +41,23 @@ def config_of(request: pb.CreateTableRequest, currencies: Sequence[str]) -> Tabl
 
 
 def _config(request: pb.CreateTableRequest, ruleset: Ruleset) -> TableConfig:
-    small = request.small_bet
-    stakes = STAKES.get(small)
-    ante = request.ante if request.HasField("ante") else (stakes.ante if stakes else small // 10)
+    """What is not said follows from the small bet, as everywhere (``table_config``)."""
+    said: Parameters = {
+        "table_id": request.table,
+        "name": request.name or request.table,
+        "currency": request.currency,
+        "small_bet": request.small_bet,
+        "stacked": request.stacked,
+    }
+    if request.big_bet:
+        said["big_bet"] = request.big_bet
+    if request.HasField("ante"):
+        said["ante"] = request.ante
     if request.HasField("bring_in"):
-        bring_in = request.bring_in
-    elif ruleset.bring_in is BringInKind.HALF_SMALL_BET or stakes is None:
-        bring_in = half_small_bet(small)
-    else:
-        bring_in = stakes.bring_in
-    return TableConfig(
-        table_id=request.table,
-        name=request.name or request.table,
-        currency=request.currency,
-        ruleset=ruleset,
-        small_bet=small,
-        big_bet=request.big_bet or 2 * small,
-        ante=ante,
-        bring_in=bring_in,
-        hand_pause_ms=request.hand_pause_ms if request.HasField("hand_pause_ms") else HAND_PAUSE_MS,
-        stacked=request.stacked,
-    )
+        said["bring_in"] = request.bring_in
+    if request.HasField("hand_pause_ms"):
+        said["hand_pause_ms"] = request.hand_pause_ms
+    return table_config(ruleset, **said)
 
 
 def _names(request: pb.CreateTableRequest, currencies: Sequence[str]) -> list[Problem]:
