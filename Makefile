@@ -91,6 +91,8 @@ check: $(STAMP) ## everything that can be said without running the code
 	@$(BIN)/mypy $(CODE)
 	@echo "== imports"
 	@$(BIN)/lint-imports --no-logo
+	@echo "== dead code"
+	@$(BIN)/vulture
 	@echo "== contract"
 	@$(BIN)/buf lint
 	@test -f protos/baseline.binpb || { echo "no baseline: run make proto-baseline" >&2; exit 1; }

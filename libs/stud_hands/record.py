@@ -176,13 +176,9 @@ def verb_of(action: Action) -> str:
     return str(type(action).__struct_config__.tag)
 
 
-def read_hands(path: Path, name: str = "") -> Iterator[RecordedHand | BadLine]:
-    """Yield the hands of a file in order; what is none comes as :class:`BadLine`. One line is held at a time."""
-    return (hand for _, hand in read_places(path, name))
-
-
 def read_places(path: Path, name: str = "") -> Iterator[tuple[str, RecordedHand | BadLine]]:
-    """The same, each with where it stands.
+    """Yield the hands of a file in order, each with where it stands; what is none comes as :class:`BadLine`. One line
+    is held at a time.
 
     ``-`` is standard input; ``name`` is what to call the file, if not by its path.
     """

@@ -46,7 +46,6 @@ class Trace(msgspec.Struct, frozen=True):
     begun: bool = False
     end: End | None = None
     closed: DeckClosed | None = None
-    closed_version: int = 0
 
     @property
     def is_over(self) -> bool:
@@ -59,27 +58,23 @@ async def trace(
     """Look a hand up in the logs; ``hint`` is the dealer's notice where it is at hand. For who only asks, in a
     ``share`` of the loop's time.
     """
-    closed, version = hint, 0
-    if closed is None:
-        closed, version = await find_closed(log, streams.deck, hand_no, share)
+    closed = hint or await find_closed(log, streams.deck, hand_no, share)
     if closed is not None:
         end = await _end_at(log, streams.table, closed.table.to_version, hand_no)
         if end is not None:
-            return Trace(begun=True, end=end, closed=closed, closed_version=version)
+            return Trace(begun=True, end=end, closed=closed)
     begun = False
     async for commit in _commits(log, streams.table, share):
         for event in _events(commit):
             if isinstance(event, End) and event.hand_no == hand_no:
-                return Trace(begun=True, end=event, closed=closed, closed_version=version)
+                return Trace(begun=True, end=event, closed=closed)
             if isinstance(event, ev.DeckReady | ev.HandStarted) and event.hand_no == hand_no:
                 begun = True
-    return Trace(begun=begun, end=None, closed=closed, closed_version=version)
+    return Trace(begun=begun, end=None, closed=closed)
 
 
-async def find_closed(
-    log: CommitLog, stream: str, hand_no: int, share: Share | None = None
-) -> tuple[DeckClosed | None, int]:
-    """Return the dealer's notice that a hand is over, and its version in the deck's log; (None, 0) if there is none."""
+async def find_closed(log: CommitLog, stream: str, hand_no: int, share: Share | None = None) -> DeckClosed | None:
+    """Return the dealer's notice that a hand is over; None if there is none in the deck's log."""
     async for commit in _commits(log, stream, share):
         try:
             message = commit_pb2.Commit.FromString(commit.body)
@@ -87,8 +82,8 @@ async def find_closed(
             continue
         for event in message.events:  # decoding everything would take ten times as long
             if event.WhichOneof("body") == "deck_closed" and event.deck_closed.hand_no == hand_no:
-                return _read_closed(event), commit.version
-    return None, 0
+                return _read_closed(event)
+    return None
 
 
 def _read_closed(event: commit_pb2.Event) -> DeckClosed | None:

@@ -10,10 +10,16 @@ from typing import Any
 import pytest
 
 from stud_hands.course import course_of
-from stud_hands.record import BadHandError, BadLine, RecordedHand, parse_hand, read_hands
+from stud_hands.record import BadHandError, BadLine, RecordedHand, parse_hand, read_places
 from tests.arch.repository import ROOT
 
 Hand = dict[str, Any]
+
+
+def hands_of(path: Path) -> list[RecordedHand | BadLine]:
+    return [hand for _, hand in read_places(path)]
+
+
 LINE = (ROOT / "tests" / "golden" / "hands" / "merge.jsonl").read_text().splitlines()[0]
 
 
@@ -104,7 +110,7 @@ def test_a_value_over_several_lines_is_told_as_one(text: str, tmp_path: Path):
     file = tmp_path / "hands.jsonl"
     again = text.removeprefix("\ufeff")
     file.write_bytes(f"{text}\n{LINE}\n{again}\n".encode())
-    first, hand, second = read_hands(file)
+    first, hand, second = hands_of(file)
     assert isinstance(hand, RecordedHand)
     lines = len(text.strip("\ufeff\n").splitlines())
     for bad in (first, second):
@@ -117,7 +123,7 @@ def test_a_value_over_several_lines_is_told_as_one(text: str, tmp_path: Path):
 def test_lines_that_are_no_value_together_are_told_line_by_line(text: str, tmp_path: Path):
     file = tmp_path / "hands.jsonl"
     file.write_text(f"{text}\n{LINE}\n")
-    *bad, hand = read_hands(file)
+    *bad, hand = hands_of(file)
     assert [line.line for line in bad if isinstance(line, BadLine)] == [*range(1, len(text.split("\n")) + 1)]
     assert isinstance(hand, RecordedHand)
 
@@ -145,13 +151,13 @@ def test_lines_that_are_no_hand(line: bytes):
 def test_a_file_is_read_line_by_line(tmp_path: Path):
     file = tmp_path / "hands.jsonl"
     file.write_bytes(LINE.encode() + b"\r\n\n\xff\n" + LINE.encode())
-    found = list(read_hands(file))
+    found = list(hands_of(file))
     assert [isinstance(hand, RecordedHand) for hand in found] == [True, False, True]
     assert str(found[1]).startswith(f"{file}:3: not JSON")
 
 
 def test_a_folder_is_no_file(tmp_path: Path):
-    (bad,) = read_hands(tmp_path)
+    (bad,) = hands_of(tmp_path)
     assert isinstance(bad, BadLine)
     assert bad.line == 0
     assert str(bad).startswith(f"{tmp_path}: cannot be read")

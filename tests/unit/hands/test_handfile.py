@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 
 from stud_hands.adjudication import judge
-from stud_hands.record import BadHandError, BadLine, RecordedHand, parse_hand, read_hands
+from stud_hands.record import BadHandError, BadLine, RecordedHand, parse_hand, read_places
+
+
+def hands_of(path: Path) -> list[RecordedHand | BadLine]:
+    return [hand for _, hand in read_places(path)]
+
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "hands"
 Hand = dict[str, Any]
@@ -25,11 +30,11 @@ def events(hand: Hand, kind: str) -> list[Hand]:
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.jsonl")), ids=lambda path: path.stem)
 def test_every_shared_hand_can_be_read(path: Path):
-    assert all(isinstance(hand, RecordedHand) for hand in read_hands(path))
+    assert all(isinstance(hand, RecordedHand) for hand in hands_of(path))
 
 
 def test_a_file_that_is_none_is_told_as_one(tmp_path: Path):
-    (bad,) = read_hands(tmp_path)
+    (bad,) = hands_of(tmp_path)
     assert isinstance(bad, BadLine)
     assert bad.line == 0
     assert str(bad).startswith(f"{tmp_path}: cannot be read (")

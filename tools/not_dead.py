@@ -1,0 +1,49 @@
+"""What vulture calls unused and is not, by reason. What nobody uses any more goes from here and from the code."""
+
+from typing import Any
+
+_: Any
+
+# Called by gRPC, by the name of the contract
+_.AuditDeck
+_.ClearPreAction
+_.GetLegalActions
+_.ListRulesets
+_.RankHand
+_.intercept_service
+
+# Called by a library or by the interpreter
+_.model_config
+_.on_broken_pipe
+_.unraisablehook
+_.encoding
+_.writable
+
+# Fields of the contract and of the log: written for whoever reads them there, knobs that wait for a rule
+_.deck_ref
+_.prompt_deadline_ms
+_.rathole_ms
+_.referee_has_figures
+_.referee_rake
+_.table_rake
+_.time_bank_ms
+
+# For people who write a client, a console or a test
+_.parse_cards
+_.suit_of
+_.with_token
+
+# Looked at by tests alone, as there is no other way to see it
+_.caught_up_to
+_.kill_service
+_.replayed
+_.restart
+_.restore
+_.skipped
+_.snapshot
+_.stalled
+_.stalls
+
+# The access list and its test are held against them
+_.lease
+_.looks_up
