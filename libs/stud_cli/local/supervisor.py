@@ -1,7 +1,8 @@
 """What dies while the system runs is told and started again, after a while that grows with the deaths.
 
 Whatever dies five times within a minute will not live by being started: then everything is stopped in order, and it is
-said who it was and why. The log's server starts on what it kept, and services wait for it and for each other.
+said who it was and why. The log's server starts on what it kept, and services wait for it and for each other. On a full
+disk nothing is started, however long that takes: it would die once more.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from stud_cli.local.disk import full_disk
 from stud_cli.local.pid_file import SERVER
 from stud_cli.local.system import SERVICES, LocalSystem, LocalSystemError
 
@@ -21,6 +23,8 @@ FIRST_WAIT_S: Final = 0.25
 """Before something is started again; twice as long after each more death within the minute."""
 
 LOOK_EVERY_S: Final = 0.1
+ASK_FOR_ROOM_EVERY_S: Final = 1.0
+TELL_EVERY_S: Final = 60.0
 
 
 async def keep(system: LocalSystem, changed: Callable[[], None] = lambda: None) -> None:
@@ -81,6 +85,9 @@ class _Keeper:
         wait_s = FIRST_WAIT_S * 2 ** (lately - 1)
         self._system.report(f"{self._who} {why}\n{self._who} is started again in {wait_s:g} s")
         await asyncio.sleep(wait_s)
+        await self._wait_for_room()
+        if self._system.stopping:
+            return ""
         began = time.monotonic()
         try:
             await (self._system.start_server() if self._name == SERVER else self._system.start_service(self._name))
@@ -90,6 +97,16 @@ class _Keeper:
             self._changed()
         self._system.report(f"{self._who} is back after {time.monotonic() - began:.1f} s")
         return ""
+
+    async def _wait_for_room(self) -> None:
+        """Wait, and say so, while the disk is full, or until the system is stopped."""
+        folder = self._system.server.data_dir if self._name == SERVER else self._system.data_dir
+        told_at = -TELL_EVERY_S
+        while not self._system.stopping and (problem := await asyncio.to_thread(full_disk, folder)):
+            if time.monotonic() - told_at >= TELL_EVERY_S:
+                told_at = time.monotonic()
+                self._system.report(f"{self._who} is not started before there is room: {problem}")
+            await asyncio.sleep(ASK_FOR_ROOM_EVERY_S)
 
     def _not_started(self, error: Exception) -> str:
         """Return why there is nothing now; a service that only is not healthy yet is watched on."""

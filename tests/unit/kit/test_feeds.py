@@ -16,7 +16,7 @@ from stud_service.feeds import FeedReader
 from stud_service.refusals import Refused
 from stud_service.retrying import Poison
 from stud_topology.services import Service
-from stud_wire.codec import UnknownEventError
+from stud_wire.codec import UnknownEventError, WireError
 from tests.support.echo import SERVICE, Echo, count, feed_of, key, parse, reader_for
 from tests.support.kit import logged, until
 
@@ -379,6 +379,39 @@ async def test_a_message_that_cannot_be_read_is_parked_by_its_stream(log, echo):
         await saved(log, T1)
         await echo.until(T2, 1)
         assert reader.parked == {T1}
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (Poison("cannot be"), "INTERNAL"),
+        (ValueError("who knows"), "INTERNAL"),
+        (WireError("no event"), "MALFORMED_MESSAGE"),
+        (Refused("UNKNOWN_TABLE", "no"), "UNKNOWN_TABLE"),
+        (LogBehind(keys.table_log(SHARD, T1), Head(3), Head(2)), "LOG_BEHIND"),
+        (ChainBroken(keys.table_log(SHARD, T1), 3), "LOG_BROKEN"),
+    ],
+)
+async def test_before_a_line_is_parked_its_table_is_told_why(log, fault, reason):
+    """Durably: it is told again until that works, and again when a replay fails."""
+    told: list[tuple[str, str]] = []
+
+    async def tell(table: str, why: str) -> None:
+        assert bool(await log.dead_list(SERVICE)) == (len(told) == 2)
+        told.append((table, why))
+        if len(told) == 1:
+            raise LogUnavailable("not yet")
+
+    echo = Echo(log, at(T1, 2, fault))
+    for table in TABLES:
+        await count(log, table, 3)
+    async with running(reader_for(echo, TABLES, on_poison=tell)) as reader:
+        await echo.until(T3, 3)
+        await until(lambda: reader.parked == {T1})
+        assert told == [(T1, reason)] * 2
+        await log.request_retry(SERVICE, SHARD, T1)
+        await until(lambda: len(told) == 3)
+        assert told[2] == (T1, reason)
 
 
 # What stops a feed

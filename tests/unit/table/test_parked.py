@@ -11,6 +11,7 @@ from stud_eventlog import keys
 from stud_eventlog.types import Head
 from stud_topology.services import NAMES
 from stud_wire.commits import decode_commit, encode_event
+from table_service import inbound
 from tests.support.playing_memory import STAY, Game
 from tests.support.system_memory import MemorySystem, simulated
 
@@ -21,10 +22,12 @@ def plant(game: Game, version: int = 900) -> None:
     """Puts cards into the dealer's feed that nobody asked for."""
     ref = de.LogRef("stream", 1, 2, bytes(32))
     nonsense = de.DeckCardsDealt(game.table.hand_no + 1, 9, ref, (), (ev.UpCard(1, 3),), (), None, None, (3,))
+    plant_bytes(game, encode_event(nonsense), version)
+
+
+def plant_bytes(game: Game, event: bytes, version: int = 900) -> None:
     store = game.system.store
-    store._put(
-        keys.dealer_feed(SHARD), keys.deck_log(SHARD, "t-1"), Head(version, bytes(32)), 0, encode_event(nonsense)
-    )
+    store._put(keys.dealer_feed(SHARD), keys.deck_log(SHARD, "t-1"), Head(version, bytes(32)), 0, event)
     store.wake_readers()
 
 
@@ -34,13 +37,13 @@ async def stands(game: Game) -> None:
     assert game.table.stands_for in {"UNEXPECTED_CARDS", "NO_HAND"}
 
 
-async def drop_first(game: Game, *, retry: bool = True) -> None:
+async def drop_first(game: Game, service: str = "table") -> None:
     """As `stud dead discard --first` and `stud dead retry` do it."""
     log = game.system.kits["dealer"].log
-    line = await log.dead_take("table", SHARD, "t-1")
-    await log.dead_discard("table", SHARD, "t-1", up_to=line[0].number)
-    if retry and len(line) > 1:
-        await log.request_retry("table", SHARD, "t-1")
+    line = await log.dead_take(service, SHARD, "t-1")
+    await log.dead_discard(service, SHARD, "t-1", up_to=line[0].number)
+    if len(line) > 1:
+        await log.request_retry(service, SHARD, "t-1")
 
 
 @simulated
@@ -113,6 +116,67 @@ async def test_an_operator_may_let_it_go_on_before_the_line_is_free(tmp_path):
         await stands(game)
         await game.operate(pb.ResumeTableRequest())
         assert game.table.stands_for == ""
+
+
+async def shown(game: Game) -> tuple[str, str]:
+    """Why the table stands, as its view and its line in the lobby say it."""
+    view = (await game.system.call("GetTable", pb.GetTableRequest(table="t-1"), "eve")).update.view
+    (line,) = (await game.system.call("ListTables", pb.ListTablesRequest(), "eve")).tables
+    return view.paused, line.paused
+
+
+@pytest.mark.parametrize("when", ["a hand runs", "between hands", "cards are missing", "the dealer was called silent"])
+def test_a_message_that_is_none_is_said_to_be_why_the_table_stands(tmp_path, when):
+    """Not the dealer's silence, which comes of it: his answer waits behind what is parked."""
+
+    @simulated
+    async def run() -> None:
+        async with MemorySystem(tmp_path) as system:
+            game = Game(system)
+            await game.begin(3, hand_pause_ms=20_000)
+            if when == "between hands":
+                await game.play(1, STAY)
+            else:
+                await game.until_turn(street=4)
+            if when in {"cards are missing", "the dealer was called silent"}:
+                await system.crash("dealer")
+                while game.hand.deal is None:
+                    await game.act(STAY)
+            if when == "the dealer was called silent":
+                await game.until(lambda table: table.stands_for == "DEALER_SILENT")
+            plant_bytes(game, b"\xff\xff no event")
+            await game.until(lambda table: table.parked)
+            if when == "a hand runs":
+                while game.hand.deal is None:
+                    await game.act(STAY)
+            await asyncio.sleep(60)
+            assert await shown(game) == ("MALFORMED_MESSAGE", "MALFORMED_MESSAGE")
+            if "dealer" not in system.kits:
+                await system.start("dealer")
+                await asyncio.sleep(2)
+            await drop_first(game, "rules")  # the referee hears the dealer too
+            await drop_first(game)
+            await game.until(lambda table: not table.stands_for)
+            await game.play(2, STAY)
+
+    run()
+
+
+@simulated
+async def test_a_fault_of_ours_that_parks_a_line_pauses_its_table_too(tmp_path, monkeypatch):
+    async with MemorySystem(tmp_path) as system:
+        game = Game(system)
+        await game.begin(3, hand_pause_ms=20_000)
+        await game.play(1, STAY)
+        with monkeypatch.context() as broken:
+            broken.setattr(inbound, "command_for", lambda fact: 1 // 0)
+            plant(game)
+            await game.until(lambda table: table.parked)
+        assert await shown(game) == ("INTERNAL", "INTERNAL")
+        await game.operate(pb.ResumeTableRequest())
+        await system.kits["dealer"].log.request_retry("table", SHARD, "t-1")
+        await game.until(lambda table: table.parked)  # it is tried again, and refused
+        assert game.table.stands_for in {"UNEXPECTED_CARDS", "NO_HAND"}
 
 
 @pytest.mark.parametrize("service", NAMES)

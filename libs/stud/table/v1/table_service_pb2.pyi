@@ -392,8 +392,8 @@ class TableView(_message.Message):
     that begin with LOG_: nothing can be written for now (waiting_for is PAUSED; clocks stand, and start afresh when it is
     over); LOG_VOLATILE and LOG_MEMORY: a running hand is finished, none is begun; DEALER_SILENT: a hand waits for its
     cards (ends by itself when they come); HAND_DISPUTED, SETTLEMENT_BLOCKED, CASH_OUT_BLOCKED, NOT_CONSERVED: operators
-    look into money. Other names of the error catalogue: so the table refused what another service told it. Whatever else
-    it is, an operator wrote it for people.
+    look into money. Other names of the error catalogue: so the table refused what another service told it, or could not
+    read it (MALFORMED_MESSAGE, INTERNAL). Whatever else it is, an operator wrote it for people.
     """
     waiting_for: _builtins.str
     """Why no hand runs or starts; empty = one runs or is about to start: TOO_FEW_PLAYERS, VERIFYING (the referee judges the
