@@ -6,6 +6,9 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 
+# Images often set it, and then every worker and every service that tests start compiles everything again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # The first interpreter found that is new enough; override with `make PYTHON=...`.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
@@ -117,6 +120,11 @@ test: check ## check, then every test, with coverage
 	$(PYTEST) -m search </dev/null
 	$(PYTEST) -m "not search" --cov --cov-report= --cov-report=json:var/coverage.json </dev/null
 	@$(BIN)/python tools/coverage_gate.py var/coverage.json
+
+# What can be had while the coffee is poured: no server, no process, and searches of fewer examples.
+.PHONY: quick
+quick: $(STAMP) ## the tests that start no process, within a minute
+	STUD_QUICK=1 $(PYTEST) -q -m "not process" </dev/null
 
 # Suites whose numbers grow with STUD_DEEP=1. The time limit of a test is that of its long version.
 DEEP := $(SEARCHING) tests/unit/referee/test_honest_hands.py tests/unit/hands/test_adjudicate_every_field.py \

@@ -1,27 +1,51 @@
 """Settings for every kind of test. Fixtures live in the folder that needs them."""
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.support.deep import QUICK
+from tests.support.processes import WITH_PROCESSES, none_started
 
 # In CI the examples are the same in every run: a red build must be reproducible.
 # Deadlines are off everywhere, since two workers share two cores.
 _SLOW_IS_FINE = [HealthCheck.too_slow]
 settings.register_profile("dev", deadline=None, suppress_health_check=_SLOW_IS_FINE)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, suppress_health_check=_SLOW_IS_FINE)
-settings.load_profile("ci" if os.environ.get("CI") else "dev")
+settings.register_profile("quick", settings.get_profile("dev"), max_examples=25)
+settings.load_profile("ci" if os.environ.get("CI") else "quick" if QUICK else "dev")
 
 # What commands print depends on the terminal; here it is as wide everywhere, for the commands that tests start too.
 os.environ["COLUMNS"] = "80"
 
-SEARCHING = [Path(__file__).parent / name for name in ("property", "exhaustive", "oracle")]
+SEARCHING = {"property", "exhaustive", "oracle"}
+SYSTEM = "e2e"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what searches. What a search happens to reach is no coverage, since the next one may not reach it."""
+    """Mark what searches (what a search happens to reach is no coverage, since the next may not reach it), what runs
+    the whole system, and what may start processes. The system's tests take longest: begun first, they end with the
+    rest.
+    """
+    here = Path(__file__).parent
+    folders = {path: path.relative_to(here).parts[0] for path in {item.path for item in items}}
     for item in items:
-        drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
-        if drawn or any(folder in item.path.parents for folder in SEARCHING):
+        folder = folders[item.path]
+        if folder in SEARCHING or getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker("search")
+        if folder == SYSTEM:
+            item.add_marker("system")
+        if folder in WITH_PROCESSES:
+            item.add_marker("process")
+    items.sort(key=lambda item: folders[item.path] != SYSTEM)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    if item.get_closest_marker("process"):
+        return (yield)
+    with none_started(item.nodeid):
+        return (yield)

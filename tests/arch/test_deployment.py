@@ -39,6 +39,7 @@ def copied_into_the_build() -> set[str]:
     return {source for line in dockerfile_stages()[0] if line.startswith("COPY ") for source in line.split()[1:-1]}
 
 
+@pytest.mark.process
 def test_the_compose_file_follows_its_schema():
     done = subprocess.run(
         [
@@ -221,6 +222,7 @@ def test_what_the_dockerfile_copies_exists_and_is_not_ignored():
     assert all((ROOT / name).exists() for name in admitted)
 
 
+@pytest.mark.process
 def test_the_wheel_holds_every_package(tmp_path: Path):
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],

@@ -11,6 +11,9 @@ def test_every_search_of_this_run_is_marked_as_one(request: pytest.FixtureReques
 
 
 def test_a_search_is_told_from_other_tests(pytester: pytest.Pytester):
+    pytester.makeini(
+        "[pytest]\nasyncio_default_fixture_loop_scope = function\nmarkers =\n  search\n  system\n  process\n"
+    )
     pytester.makeconftest((ROOT / "tests/conftest.py").read_text())
     pytester.makepyfile(
         test_some="""
@@ -34,7 +37,7 @@ def test_a_search_is_told_from_other_tests(pytester: pytest.Pytester):
         ("search", {"test_drawn", "runTest", "test_in_a_folder_that_searches"}),
         ("not search", {"test_plain"}),
     ]:
-        listed = pytester.runpytest_subprocess("--collect-only", "-q", "-p", "no:randomly", "-m", chosen)
+        listed = pytester.runpytest_inprocess("--collect-only", "-q", "-p", "no:randomly", "-m", chosen)
         assert {line.rpartition("::")[2] for line in listed.outlines if "::" in line} == names
 
 

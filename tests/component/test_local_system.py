@@ -16,8 +16,6 @@ from stud_cli.local.system import LocalSystem, LocalSystemError, last_lines
 from tests.support.kit import until
 from tests.support.valkey import command
 
-pytestmark = pytest.mark.xdist_group("system")
-
 
 async def test_a_service_that_ends_at_its_start_is_told_with_the_end_of_its_log(tmp_path: Path):
     stack = LocalSystem(tmp_path, environ={"STUD_CURRENCIES": "no currency"})

@@ -11,7 +11,7 @@ from tests.support.eventlogs import MemoryWorld, RedisWorld, World
 from tests.support.valkey import session_server, valkey_server  # noqa: F401  (fixtures)
 
 
-@pytest.fixture(params=["memory", "redis_streams"])
+@pytest.fixture(params=["memory", pytest.param("redis_streams", marks=pytest.mark.process)])
 def adapter(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -145,6 +145,7 @@ async def _play(log: EventLog, seed: int) -> list[object]:
     return answers
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("seed", range(6))
 async def test_memory_and_server_answer_alike(valkey_server: EmbeddedServer, seed: int):
     memory, server = MemoryEventLog(), await RedisEventLog.connect(valkey_server.url)

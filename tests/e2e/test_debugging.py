@@ -28,7 +28,6 @@ async def typed(directory: Path, command: str, **filled: str) -> tuple[int, str]
     return await run_in(directory, "bash", "-c", command, PYTHONPATH=str(ROOT))
 
 
-@pytest.mark.xdist_group("system")
 async def test_an_incident_leads_to_a_test_that_fails_for_the_same_reason(tmp_path: Path):
     grep, replay, events, verify, keep, run, *_ = commands()
     async with LiveStack(tmp_path / "var", modules={"table": "tests.support.system_faulty"}) as stack:

@@ -11,8 +11,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from stud_cli.local.pid_file import write_running
 from stud_cli.local.system import LocalSystem
 
@@ -71,7 +69,6 @@ def test_the_front_end_example_imports_nothing_of_ours_but_generated_code() -> N
     assert {name for name in foreign if not name.startswith("stud.")} == {"grpc", "google.rpc"}
 
 
-@pytest.mark.xdist_group("system")
 async def test_the_front_end_example_plays_a_hand_and_the_operators_commands_agree(tmp_path: Path) -> None:
     (example,) = blocks("front-end.md", "python")
     (tmp_path / "example.py").write_text(example)

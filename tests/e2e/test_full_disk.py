@@ -21,7 +21,6 @@ POSSIBLE = not subprocess.run(
     ["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/tmp"], check=False, capture_output=True
 ).returncode
 pytestmark = [
-    pytest.mark.xdist_group("system"),
     pytest.mark.timeout(300),
     pytest.mark.skipif(not POSSIBLE, reason="nobody may mount a disk of his own here"),
 ]

@@ -18,7 +18,7 @@ COMMANDS = {
     "up": ["up", "--json"],
 }
 CODES = {"demo": 130, "rehearse": 130, "up": 0}
-pytestmark = [pytest.mark.xdist_group("system"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 
 def started_below(folder: Path, but: int) -> Iterator[int]:

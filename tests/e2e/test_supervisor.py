@@ -18,7 +18,7 @@ from stud_cli.local.system import PORTS, SERVICES
 from tests.e2e.test_signals import COMMANDS, started_below
 from tests.support.up import STUD, Up, environ, five_free_ports, stud, up
 
-pytestmark = [pytest.mark.xdist_group("system"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 
 @contextlib.contextmanager

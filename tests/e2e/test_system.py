@@ -14,7 +14,6 @@ from stud_cli.main import app
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "hands"
 REFUSED = "kingsclub-7stud-0001"
-pytestmark = pytest.mark.xdist_group("system")
 
 
 def run(*words: str) -> tuple[int, dict[str, Any]]:

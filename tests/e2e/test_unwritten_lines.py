@@ -11,7 +11,7 @@ from stud_cli.local.system import SERVICES
 from tests.support.playing import Table
 from tests.support.system import Live, LiveStack
 
-pytestmark = [pytest.mark.xdist_group("system"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 
 @contextmanager

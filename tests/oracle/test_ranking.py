@@ -15,7 +15,7 @@ from stud_core.ranks import describe, rank_best
 from tests.support.deep import either
 
 pytestmark = pytest.mark.timeout(either(120, 1_200))
-CHUNKS = 4
+CHUNKS = either(4, 4, 1)
 HANDS = either(5_000, 75_000)
 """Of each chunk, so 20 000 hands, or 300 000 in a deep run. All are held against all others."""
 

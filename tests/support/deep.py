@@ -1,4 +1,6 @@
-"""How much a test does: the numbers of ``make test``, or far larger ones when STUD_DEEP=1 (``make deep``)."""
+"""How much a test does: the numbers of ``make test``, far larger ones with STUD_DEEP=1 (``make deep``), smaller ones
+with STUD_QUICK=1 (``make quick``).
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,11 @@ from typing import TypeVar
 T = TypeVar("T")
 
 DEEP = os.environ.get("STUD_DEEP") == "1"
+QUICK = os.environ.get("STUD_QUICK") == "1"
 
 
-def either(usual: T, deep: T) -> T:
-    """The usual number, or the one of a deep run."""
+def either(usual: T, deep: T, quick: T | None = None) -> T:
+    """The usual number, or the one of a deep or a quick run; what does not take long needs none for a quick one."""
+    if QUICK and quick is not None:
+        return quick
     return deep if DEEP else usual

@@ -43,7 +43,12 @@ PATIENCE_S = 60.0
 
 def shared(name: str) -> list[pytest.MarkDecorator]:
     """Marks of a module whose tests share one `Live`: one event loop, one worker."""
-    return [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group(name), pytest.mark.timeout(180)]
+    return [
+        pytest.mark.process,
+        pytest.mark.asyncio(loop_scope="module"),
+        pytest.mark.xdist_group(name),
+        pytest.mark.timeout(180),
+    ]
 
 
 class LiveStack(LocalSystem):

@@ -146,6 +146,7 @@ def full() -> Iterator[int]:
         os.close(to)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("sink", [nobody, full])
 @pytest.mark.parametrize("words", SAYING, ids=lambda words: " ".join(map(str, words[-2:])))
 def test_what_cannot_be_told_is_no_finding(
@@ -170,6 +171,7 @@ def test_what_could_not_be_written_does_not_fail_again_at_the_end(monkeypatch: p
     assert _all_is_written()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("words", [[STUD, "adjudicate", HANDS], [*ADJUDICATE, HANDS]], ids=["stud", "python -m"])
 def test_a_finding_that_is_told_is_one(words: list[Any], tmp_path: Path):
     line = HANDS.read_text().splitlines()[0]

@@ -64,6 +64,7 @@ async def test_a_port_of_the_row_that_is_taken_is_named(tmp_path: Path):
         assert not stack.server.running
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("build", ["this", "an earlier one"])
 def test_services_that_outlived_their_starter_are_named(build: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(up_module, "ENDING_S", 0.1)
@@ -92,6 +93,7 @@ def test_services_that_outlived_their_starter_are_named(build: str, tmp_path: Pa
     assert orphans(Path("var/stud.json")) == {}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("url", ["redis://127.0.0.1:7199/0", "redis://127.0.0.1:7198/0"])
 def test_a_server_that_an_earlier_build_started_is_known_by_where_it_listens(url: str, tmp_path: Path):
     script = tmp_path / "script"
@@ -122,6 +124,7 @@ def test_the_services_of_a_living_starter_are_no_orphans(tmp_path: Path):
     assert orphans(tmp_path / "nothing.json") == {}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("why", ["another one has the number", "after a restart of the machine", "an earlier build"])
 def test_a_process_is_known_by_more_than_its_number(why: str, tmp_path: Path):
     path = tmp_path / "stud.json"
@@ -138,6 +141,7 @@ def test_a_process_is_known_by_more_than_its_number(why: str, tmp_path: Path):
         stranger.communicate(b"\n")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("build", ["this", "an earlier one"])
 def test_a_stud_up_that_was_killed_and_not_buried_yet_is_gone(build: str, tmp_path: Path):
     stud_up = tmp_path / "stud"

@@ -82,6 +82,7 @@ def test_a_folder_for_each_key_is_used_where_there_is_one(tmp_path: Path):
     assert load_public_key(tmp_path) == load_private_key(tmp_path).public_key()
 
 
+@pytest.mark.process
 def test_processes_that_start_together_agree(tmp_path: Path):
     code = f"""
 from pathlib import Path

@@ -16,8 +16,8 @@ from tests.support.spoiled_hands import SPOILERS, Spoiler
 from tests.unit.hands.recorder import five_shown, hide, random_hand
 
 Hand = dict[str, Any]
-HANDS = either(120, 720)
-SPOILED = either(12, 72)
+HANDS = either(120, 720, 20)
+SPOILED = either(12, 72, 4)
 
 
 def verdict(hand: Hand, seed: int = 1) -> Verdict:

@@ -256,6 +256,7 @@ def run_with_closed(*numbers: int) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run([sys.executable, "-c", code], preexec_fn=close, check=False, timeout=60)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("numbers", [(2,), (1, 2), (0, 1, 2)])
 def test_where_standard_error_is_closed_no_socket_gets_the_lines(numbers: tuple[int, ...]):
     assert run_with_closed(*numbers).returncode == 0

@@ -4,7 +4,6 @@ A refusal would park the table's line in the wallet, and with it the money of ev
 """
 
 import copy
-import os
 from typing import Any
 
 import hypothesis.strategies as st
@@ -16,10 +15,11 @@ from stud_core.ledger import events as ev
 from stud_core.ledger.evolve import fold
 from stud_core.ledger.postings import unsound
 from stud_eventlog.memory import MemoryEventLog
+from tests.support.deep import either
 from tests.support.ledger import NEVER, Till, settlement
 from tests.support.wallet import Floor, buy_in, cash_out, top_up, verified, working
 
-EXAMPLES = 3000 if os.environ.get("STUD_DEEP") else 300
+EXAMPLES = either(300, 3000, 50)
 NOW = 1000
 
 accounts = st.sampled_from(("ann", "bob", "iced", "nobody", ""))

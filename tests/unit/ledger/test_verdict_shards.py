@@ -5,7 +5,6 @@ of every other table each verified hand is settled and each dispute known.
 """
 
 import asyncio
-import os
 import random
 from pathlib import Path
 from typing import Any
@@ -21,12 +20,13 @@ from stud_eventlog.memory import MemoryEventLog, MemoryStore
 from stud_eventlog.types import START, Append, FeedEntry
 from stud_wire.codec import UnknownEventError
 from stud_wire.commits import Meta, commit_message, decode_commit
+from tests.support.deep import either
 from tests.support.playing_memory import Game
 from tests.support.system_memory import MemorySystem, simulated
 from tests.support.wallet import Floor, Office, buy_in, disputed, resolved, until, verified, working
 from wallet_service import app as module
 
-ROUNDS = 200 if os.environ.get("STUD_DEEP") else 20
+ROUNDS = either(20, 200, 5)
 SHARD = 7
 TABLES = [name for name in (f"t-{n}" for n in range(2000)) if keys.shard_of(name) == SHARD][:6]
 VERDICTS = keys.verdicts(SHARD)

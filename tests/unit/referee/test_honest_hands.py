@@ -19,7 +19,7 @@ from tests.support.deep import either
 from tests.support.referee_court import Court
 from tests.support.referee_hands import WEIGHTS, config_of, knobs
 
-SEEDS = either(8, 280)
+SEEDS = either(8, 280, 2)
 HANDS = 12
 STACKS = [60, 240, 700, 1300, 5000, 30_000]
 STUBBORN = {ev.Verb.FOLD: 0, ev.Verb.CHECK: 6, ev.Verb.CALL: 9, ev.Verb.BRING_IN: 3, ev.Verb.OPEN: 1}
