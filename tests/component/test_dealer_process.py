@@ -28,7 +28,8 @@ from tests.support.dealer import (
     started,
     told,
 )
-from tests.support.dealer_process import DealerProcess, dealing, until
+from tests.support.dealer_process import DealerProcess, dealing
+from tests.support.waiting import until
 
 T = "t-1"
 Setup = tuple[DealerProcess, RedisEventLog]

@@ -22,7 +22,8 @@ from stud_core.verdict_events import HandDisputed, HandResolved, HandVerified
 from stud_eventlog import keys
 from tests.support.referee_court import CALLS, codes, steal_from_the_winner
 from tests.support.referee_hands import Rig
-from tests.support.rules_process import RulesProcess, judging, until
+from tests.support.rules_process import RulesProcess, judging
+from tests.support.waiting import until
 
 
 @pytest.fixture

@@ -22,7 +22,8 @@ from stud_core.ledger import events as ev
 from stud_eventlog import keys
 from stud_eventlog.redis_streams import RedisEventLog
 from tests.support.proxy import Proxy
-from tests.support.wallet import Floor, buy_in, cash_out, disputed, resolved, top_up, until, verified
+from tests.support.waiting import until
+from tests.support.wallet import Floor, buy_in, cash_out, disputed, resolved, top_up, verified
 from tests.support.wallet_process import WalletProcess, banking
 
 T = "t-1"

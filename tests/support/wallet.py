@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,22 +29,12 @@ from stud_service.kit import Kit
 from stud_service.settings import ServiceSettings
 from stud_wire.commits import Meta, decode_commit, decode_event, encode_commit, encode_event
 from tests.support.kit import serving, token
+from tests.support.waiting import until
 from wallet_service.app import WalletApp
 
-PATIENCE_S = 20.0
 NEVER = 10**15
 LONG_S = 24 * 3600
 FED = (te.BuyInRequested, te.TopUpRequested, te.CashOutRequested, te.TableOpened, te.HandEnded)
-
-
-async def until(what: Callable[[], Awaitable[Any]], why: str, patience_s: float = PATIENCE_S) -> Any:
-    """Ask until the answer is true; returns it."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(patience_s):
-            while not (answer := await what()):  # noqa: ASYNC110  (nobody tells us)
-                await asyncio.sleep(0.01)
-            return answer
-    raise AssertionError(f"it did not come about: {why}")
 
 
 # ---------------------------------------------------------------- what tables say

@@ -18,6 +18,7 @@ from stud_service.refusals import Refused
 from stud_service.retrying import Poison
 from tests.support.playing_memory import Game
 from tests.support.system_memory import MemorySystem, simulated
+from tests.support.waiting import until
 from tests.support.wallet import (
     Floor,
     Office,
@@ -27,7 +28,6 @@ from tests.support.wallet import (
     resolved,
     seat_two,
     top_up,
-    until,
     verified,
     who,
 )

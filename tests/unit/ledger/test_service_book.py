@@ -12,7 +12,8 @@ from stud_eventlog.memory import MemoryEventLog, MemoryStore
 from stud_eventlog.types import Append, LogUnavailable
 from stud_service.refusals import Refused
 from stud_wire.commits import Meta, decode_commit, encode_commit
-from tests.support.wallet import Floor, Office, buy_in, until, working
+from tests.support.waiting import until
+from tests.support.wallet import Floor, Office, buy_in, working
 from wallet_service.table_queue import TableQueue
 
 LEDGER = keys.ledger_log("EUR")

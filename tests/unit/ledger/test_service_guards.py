@@ -18,6 +18,7 @@ from stud_eventlog.memory import MemoryEventLog, MemoryStore
 from stud_eventlog.types import Append, FeedItem, LogUnavailable, VersionConflict
 from stud_service.refusals import Refused
 from stud_wire.commits import Meta, commit_message, encode_event
+from tests.support.waiting import until
 from tests.support.wallet import (
     Floor,
     Office,
@@ -27,7 +28,6 @@ from tests.support.wallet import (
     resolved,
     seat_two,
     top_up,
-    until,
     verified,
     who,
     working,

@@ -11,6 +11,7 @@ from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
 from stud_eventlog import keys
 from stud_eventlog.memory import MemoryEventLog, MemoryStore
+from tests.support.waiting import until
 from tests.support.wallet import (
     Floor,
     Office,
@@ -20,7 +21,6 @@ from tests.support.wallet import (
     resolved,
     seat_two,
     top_up,
-    until,
     verified,
     who,
     working,

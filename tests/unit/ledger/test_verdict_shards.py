@@ -23,7 +23,8 @@ from stud_wire.commits import Meta, commit_message, decode_commit
 from tests.support.deep import either
 from tests.support.playing_memory import Game
 from tests.support.system_memory import MemorySystem, simulated
-from tests.support.wallet import Floor, Office, buy_in, disputed, resolved, until, verified, working
+from tests.support.waiting import until
+from tests.support.wallet import Floor, Office, buy_in, disputed, resolved, verified, working
 from wallet_service import app as module
 
 ROUNDS = either(20, 200, 5)
