@@ -17,6 +17,15 @@ from stud_service.health import COMMITS_KEY
 # Below the interval at which a container runtime asks again, so that probes do not pile up.
 TIMEOUT_S = 2.0
 
+CHANNEL_OPTIONS = (
+    # A probe talks to its own container; a proxy from the environment has no business between them.
+    ("grpc.enable_http_proxy", 0),
+    # Who waits for a service to start hears of it at once: by default gRPC looks again only after a second, then 1.6.
+    ("grpc.initial_reconnect_backoff_ms", 50),
+    ("grpc.min_reconnect_backoff_ms", 50),
+    ("grpc.max_reconnect_backoff_ms", 50),
+)
+
 
 class Answer(NamedTuple):
     """``problem``: what is wrong, None when the service serves. ``commits``: how many it has read and written until
@@ -34,8 +43,7 @@ def check(address: str, service: str = "", *, timeout_s: float = TIMEOUT_S) -> s
 
 def asked(address: str, service: str = "", *, timeout_s: float = TIMEOUT_S) -> Answer:
     """Returns what a service answers."""
-    # A probe talks to its own container; a proxy from the environment has no business between them.
-    with grpc.insecure_channel(address, options=[("grpc.enable_http_proxy", 0)]) as channel:
+    with grpc.insecure_channel(address, options=CHANNEL_OPTIONS) as channel:
         ask = channel.unary_unary(
             "/grpc.health.v1.Health/Check",
             request_serializer=health_pb2.HealthCheckRequest.SerializeToString,

@@ -18,6 +18,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from stud_client.calling import CHANNEL_OPTIONS
+from stud_service import healthcheck
 from stud_service.health import Health
 from stud_service.server_options import SERVER_OPTIONS
 from tests.support import http2
@@ -166,7 +167,7 @@ def test_the_library_knows_every_channel_option_that_is_set_anywhere():
     folders = ("libs", "services", "tests", "benches", "tools")
     sources = [path for folder in folders for path in (ROOT / folder).rglob("*.py") if path.name != this]
     named = set[str]().union(*(options_in(path.read_text()) for path in sources))
-    assert {name for name, _ in (*SERVER_OPTIONS, *CHANNEL_OPTIONS)} <= named
+    assert {name for name, _ in (*SERVER_OPTIONS, *CHANNEL_OPTIONS, *healthcheck.CHANNEL_OPTIONS)} <= named
     assert unknown(named) == set()
 
 
