@@ -23,12 +23,14 @@ os.environ["COLUMNS"] = "80"
 
 SEARCHING = {"property", "exhaustive", "oracle"}
 SYSTEM = "e2e"
+UNTRACED = {*SEARCHING, SYSTEM, "arch"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what searches (what a search happens to reach is no coverage, since the next may not reach it), what runs
-    the whole system, and what may start processes. The system's tests take longest: begun first, they end with the
-    rest.
+    """Mark what searches, what may start processes, and what is not traced for coverage, which would double its time:
+    what a search happens to reach the next one may not, what the whole system does smaller tests show too (where none
+    does, a test is marked `traced`), and who looks at the repository runs nothing of it. The system's tests take
+    longest, so they begin first.
     """
     here = Path(__file__).parent
     folders = {path: path.relative_to(here).parts[0] for path in {item.path for item in items}}
@@ -36,8 +38,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = folders[item.path]
         if folder in SEARCHING or getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker("search")
-        if folder == SYSTEM:
-            item.add_marker("system")
+        apart = folder in UNTRACED and not item.get_closest_marker("traced")
+        if apart or item.get_closest_marker("search"):
+            item.add_marker("untraced")
         if folder in WITH_PROCESSES:
             item.add_marker("process")
     items.sort(key=lambda item: folders[item.path] != SYSTEM)

@@ -12,7 +12,7 @@ def test_every_search_of_this_run_is_marked_as_one(request: pytest.FixtureReques
 
 def test_a_search_is_told_from_other_tests(pytester: pytest.Pytester):
     pytester.makeini(
-        "[pytest]\nasyncio_default_fixture_loop_scope = function\nmarkers =\n  search\n  system\n  process\n"
+        "[pytest]\nasyncio_default_fixture_loop_scope = function\nmarkers =\n  search\n  untraced\n  traced\n  process\n"
     )
     pytester.makeconftest((ROOT / "tests/conftest.py").read_text())
     pytester.makepyfile(
@@ -33,15 +33,21 @@ def test_a_search_is_told_from_other_tests(pytester: pytest.Pytester):
         """
     )
     (pytester.mkdir("property") / "test_other.py").write_text("def test_in_a_folder_that_searches(): ...\n")
+    (pytester.mkdir("e2e") / "test_system.py").write_text(
+        "import pytest\n\n"
+        "def test_of_the_whole_system(): ...\n\n"
+        "@pytest.mark.traced\ndef test_that_nobody_else_shows(): ...\n"
+    )
     for chosen, names in [
         ("search", {"test_drawn", "runTest", "test_in_a_folder_that_searches"}),
-        ("not search", {"test_plain"}),
+        ("not untraced", {"test_plain", "test_that_nobody_else_shows"}),
+        ("untraced and not search", {"test_of_the_whole_system"}),
     ]:
         listed = pytester.runpytest_inprocess("--collect-only", "-q", "-p", "no:randomly", "-m", chosen)
         assert {line.rpartition("::")[2] for line in listed.outlines if "::" in line} == names
 
 
-def test_only_what_does_not_search_is_traced():
+def test_only_what_does_not_search_and_is_not_the_whole_system_is_traced():
     traced = [line for line in (ROOT / "Makefile").read_text().splitlines() if "--cov" in line]
     assert len(traced) == 1
-    assert '-m "not search"' in traced[0]
+    assert '-m "not untraced"' in traced[0]

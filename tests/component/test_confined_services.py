@@ -21,6 +21,7 @@ from stud_service.tokens import KeyFileError, load_private_key
 from tests.component.acl_cases import SERVICES, rendered_acl, url_of
 from tests.support.valkey import command
 
+pytestmark = pytest.mark.untraced  # they serve and no more: what is behind it is traced service by service
 COMPOSE: dict[str, Any] = yaml.safe_load((Path(__file__).resolve().parents[2] / "docker-compose.yml").read_text())
 HEALTHY_WITHIN_S = 30.0
 # Long enough for the first reads of feeds, cursors and dead letters.

@@ -93,6 +93,7 @@ async def test_poison_parks_one_line_and_a_retry_from_another_process_replays_it
         assert await tool.dead_list() == []
 
 
+@pytest.mark.untraced
 async def test_a_process_killed_at_any_moment_loses_and_doubles_nothing(url):
     """Kills fall between effect and cursor as well as anywhere else; each run has to go on where the last one ended."""
     rng = random.Random(7)

@@ -13,7 +13,7 @@ from tests.support.up import Up, in_a_terminal, listens, stud, up
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "hands"
 REFUSED = "kingsclub-7stud-0001"
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.traced, pytest.mark.timeout(300)]
 
 
 def test_people_see_both_tables_and_where_every_chip_went(tmp_path: Path):

@@ -14,6 +14,7 @@ from stud_cli.main import app
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "hands"
 REFUSED = "kingsclub-7stud-0001"
+pytestmark = pytest.mark.traced
 
 
 def run(*words: str) -> tuple[int, dict[str, Any]]:

@@ -147,6 +147,7 @@ def full() -> Iterator[int]:
 
 
 @pytest.mark.process
+@pytest.mark.untraced
 @pytest.mark.parametrize("sink", [nobody, full])
 @pytest.mark.parametrize("words", SAYING, ids=lambda words: " ".join(map(str, words[-2:])))
 def test_what_cannot_be_told_is_no_finding(

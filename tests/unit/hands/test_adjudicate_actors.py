@@ -45,6 +45,7 @@ def test_boards_that_no_cards_can_make_are_a_mismatch(p1: str, p2: str, why: str
     assert "no cards" not in why or found.script is None
 
 
+@pytest.mark.search
 def test_the_river_is_led_by_who_led_sixth_street():
     hand = heads_up(("?? ?? ?? ??", HIDDEN), ("?? ?? ?? ??", HIDDEN), awards={"P2": 120})
     last = [at for at, event in enumerate(hand["events"]) if event["type"] == "check"][-2:]

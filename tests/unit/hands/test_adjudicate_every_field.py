@@ -29,6 +29,7 @@ def made(number: int, **kind: Any) -> tuple[Hand, Random]:
     return random_hand(number, rng, tied=number % 3 == 0, **kind), rng
 
 
+@pytest.mark.search
 @pytest.mark.parametrize("rake", [None, 500])
 def test_correct_hands_match_with_any_seed(rake: int | None):
     """A rake of 500 is more than many a main pot: whoever wins that one is paid nothing."""
@@ -42,6 +43,7 @@ def test_correct_hands_match_with_any_seed(rake: int | None):
                 assert (found.why, found.note) == ("", ""), (number, seed, what)
 
 
+@pytest.mark.search
 def test_hidden_cards_are_found_with_every_seed():
     """Every card of all who had to show is hidden: the recorded result decides what they must be."""
     for number in range(HANDS // 4):
