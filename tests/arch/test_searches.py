@@ -11,9 +11,8 @@ def test_every_search_of_this_run_is_marked_as_one(request: pytest.FixtureReques
 
 
 def test_a_search_is_told_from_other_tests(pytester: pytest.Pytester):
-    pytester.makeini(
-        "[pytest]\nasyncio_default_fixture_loop_scope = function\nmarkers =\n  search\n  untraced\n  traced\n  process\n"
-    )
+    marks = "".join(f"\n  {mark}" for mark in ("search", "traced", "untraced", "process"))
+    pytester.makeini(f"[pytest]\nasyncio_default_fixture_loop_scope = function\nmarkers ={marks}\n")
     pytester.makeconftest((ROOT / "tests/conftest.py").read_text())
     pytester.makepyfile(
         test_some="""
