@@ -73,6 +73,9 @@ class Commits:
         self.commits_moved += len(heads)
         return heads
 
+    async def try_append(self, append: Append) -> None:
+        await self._backend.try_append(append)
+
     # Reading
 
     async def head(self, stream: str) -> Head:

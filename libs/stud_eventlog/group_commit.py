@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from stud_eventlog.pauses import Pauses
-from stud_eventlog.types import Append, EventLogError, Head, LogUnavailable
+from stud_eventlog.types import Append, EventLogError, Head, LogRefuses, LogUnavailable
 
 logger = logging.getLogger(__name__)
 
@@ -35,13 +35,13 @@ LONGEST_PAUSE_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """Not settled. `doubtful`: it may have been written all the same. `refused`: the server said no, for now, and did
-    not write.
+    """Not settled. `doubtful`: it may have been written all the same. `refused`: the server said no with this code, for
+    now, and did not write.
     """
 
     why: str
     doubtful: bool
-    refused: bool = False
+    refused: str = ""
 
 
 Outcome = Head | EventLogError | Again
@@ -158,7 +158,7 @@ class GroupCommit:
             for write, outcome in zip(chunk, outcomes, strict=True):
                 if isinstance(outcome, Again):
                     if outcome.refused and not write.doubtful:
-                        write.fail(LogUnavailable(f"{write.append.stream}: {outcome.why}"))
+                        write.fail(LogRefuses(outcome.refused, outcome.why, write.append.stream))
                         continue
                     write.doubtful = write.doubtful or outcome.doubtful
                     why = outcome.why

@@ -61,6 +61,11 @@ class CommitLog(Reachable, Protocol):
         are raised after all have been settled.
         """
 
+    async def try_append(self, append: Append) -> None:
+        """Writes nothing. Raises LogRefuses where one of its keys is something else or not permitted, LogUnavailable
+        where the log does not answer.
+        """
+
     async def head(self, stream: str) -> Head: ...
 
     async def read(self, stream: str, after: int = 0, limit: int = PAGE) -> list[StoredCommit]:

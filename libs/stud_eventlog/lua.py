@@ -99,6 +99,22 @@ end
 return {0, version, hash}
 """)
 
+# KEYS: what an append would write, the log first. ARGV: of what type each must be. Writes nothing; refuses what the
+# append would be refused for.
+TRY_APPEND = Script("""
+for i = 1, #KEYS do
+  local kind = redis.call('TYPE', KEYS[i]).ok
+  if kind ~= ARGV[i] and kind ~= 'none' then
+    return redis.error_reply('WRONGTYPE ' .. KEYS[i] .. ' is a ' .. kind .. ', must be a ' .. ARGV[i])
+  end
+  local words = ARGV[i] == 'hash' and {'HSET', KEYS[i], 'f', 'v'} or {'XADD', KEYS[i], '*', 'f', 'v'}
+  if not redis.acl_check_cmd(unpack(words)) then
+    return redis.error_reply('NOPERM the access list does not permit ' .. words[1] .. ' ' .. KEYS[i])
+  end
+end
+return 1
+""")
+
 # KEYS: the cursor. ARGV: the new position, the feed, '1' if the feed is a log. A cursor moves forward only, unless it
 # points at nothing that the feed still has: then the feed went back in time and the old position is a relic. What is no
 # position at all gives way too.

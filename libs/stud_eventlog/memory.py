@@ -39,6 +39,7 @@ from stud_eventlog.types import (
     DeadLetter,
     FeedEntry,
     Head,
+    LogRefuses,
     LogUnavailable,
     StoredCommit,
 )
@@ -61,13 +62,15 @@ class _Data:
 
 class MemoryStore:
     """What the server holds. `used_ratio` is the share of its memory that is used, `refusal` (code, text) what every
-    write is refused with, `problems` are settings under which it may lose what it acknowledges.
+    write is refused with, `refusals` what those of a key are, `problems` are settings under which it may lose what it
+    acknowledges.
     """
 
     def __init__(self) -> None:
         self.data = _Data()
         self.used_ratio = 0.0
         self.refusal: tuple[str, str] | None = None
+        self.refusals: dict[str, tuple[str, str]] = {}
         self.problems: list[str] = []
         self.generation = 0
         self.running = True
@@ -113,6 +116,11 @@ class MemoryStore:
         return self.data
 
     # Writing, as the append script does it
+
+    def refused(self, append: Append) -> tuple[str, str] | None:
+        """Returns what an append is refused with."""
+        touched = [append.stream, *(item.feed for item in append.outbox)]
+        return self.refusal or next((self.refusals[key] for key in touched if key in self.refusals), None)
 
     def write(self, append: Append) -> WriteAnswer:
         rows = self.data.logs.get(append.stream, [])
@@ -186,9 +194,17 @@ class _MemoryBackend:
     async def write(self, appends: Sequence[Append]) -> list[WriteAnswer]:
         if not self._store.running:
             return [Again("the store is stopped", doubtful=False)] * len(appends)
-        if self._store.refusal is not None:
-            return [Again(" ".join(self._store.refusal), doubtful=False, refused=True)] * len(appends)
-        return [self._store.write(append) for append in appends]
+        return [self._answer(append) for append in appends]
+
+    def _answer(self, append: Append) -> WriteAnswer:
+        found = self._store.refused(append)
+        return Again(found[1], doubtful=False, refused=found[0]) if found else self._store.write(append)
+
+    async def try_append(self, append: Append) -> None:
+        self._store.check()
+        found = self._store.refused(append)
+        if found is not None:
+            raise LogRefuses(*found)
 
     async def where(self, stream: str) -> Elsewhere:
         rows = self._store.check().logs.get(stream)
@@ -280,7 +296,7 @@ class MemoryEventLog(Commits):
     async def store_cursors(self, service: str, cursors: Mapping[str, str]) -> None:
         stored = self.store.check().cursors
         if self.store.refusal is not None:
-            raise LogUnavailable(f"the log refuses: {' '.join(self.store.refusal)}")
+            raise LogRefuses(*self.store.refusal)
         for feed, at in cursors.items():
             key = keys.cursor(service, feed)
             old = self._cursor(service, feed)

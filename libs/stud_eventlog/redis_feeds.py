@@ -25,12 +25,15 @@ from stud_eventlog.entries import (
 from stud_eventlog.log import OnCursorAhead
 from stud_eventlog.lua import PARK, STORE_CURSOR
 from stud_eventlog.redis_wire import Command, Refusal, Wire, answered, call, call_all, is_missing_key, scan, text_map
-from stud_eventlog.types import START, DeadLetter, FeedEntry
+from stud_eventlog.types import START, DeadLetter, FeedEntry, LogRefuses
 
 logger = logging.getLogger(__name__)
 
 LEAST_COUNT = 8
 """Entries asked of each feed at least, however many feeds share a read."""
+
+TELL_EVERY_S = 60.0
+"""So often it is told that a feed cannot be read."""
 
 COUNTER = b"#"
 """The field that counts the letters of a shard; all others are letters."""
@@ -49,6 +52,7 @@ class RedisFeeds:
         self._checked_generation = -1
         self._turn = 0
         self._lively = 1
+        self._refused_told_at: dict[str, float] = {}
 
     # Reading
 
@@ -60,11 +64,37 @@ class RedisFeeds:
             while True:
                 sound = await self._sound_positions(positions)
                 generation = self._reader.generation
-                entries = await self._xread(sound, limit, block_ms)
+                try:
+                    entries = await self._xread(sound, limit, block_ms)
+                except LogRefuses as why:
+                    # A read of many is refused for one: the others must not wait for it.
+                    entries = await self._read_rest(sound, limit, block_ms, why)
                 # A new connection in between may lead to another life of the server, where the positions mean
                 # something else.
                 if self._reader.generation == generation:
                     return entries
+
+    async def _read_rest(
+        self, positions: Mapping[str, str], limit: int, block_ms: int, why: LogRefuses
+    ) -> list[FeedEntry]:
+        """Reads those feeds that the server lets us read alone. Raises `why` where that is all of them, or none."""
+        replies = await self._reader.pipeline(
+            [("XREAD", "COUNT", 1, "STREAMS", feed, at) for feed, at in positions.items()]
+        )
+        rest = dict(positions)
+        for feed, reply in zip(positions, replies, strict=True):
+            if isinstance(reply, Refusal):
+                del rest[feed]
+                self._tell_refused(feed, reply)
+        if not rest or len(rest) == len(positions):
+            raise why
+        return await self._xread(rest, limit, block_ms)
+
+    def _tell_refused(self, feed: str, reply: Refusal) -> None:
+        now = asyncio.get_running_loop().time()
+        if now - self._refused_told_at.get(feed, -TELL_EVERY_S) >= TELL_EVERY_S:
+            self._refused_told_at[feed] = now
+            logger.critical("%s cannot be read: %s %s", feed, reply.code, reply.text)
 
     async def _xread(self, positions: Mapping[str, str], limit: int, block_ms: int) -> list[FeedEntry]:
         # The count is per feed, the limit for all: feeds take turns at the front so that none is cut off for ever.
@@ -92,7 +122,11 @@ class RedisFeeds:
             commands += (("XINFO", "STREAM", feed), ("XRANGE", feed, positions[feed], positions[feed]))
         replies = await self._reader.pipeline(commands)
         sound = dict(positions)
+        checked = set(doubtful)
         for feed, info, there in zip(doubtful, replies[::2], replies[1::2], strict=True):
+            if isinstance(there, Refusal):
+                checked.discard(feed)  # the read itself says that it cannot be read
+                continue
             last = last_id_in(info)
             if is_relic(positions[feed], last, bool(answered(there)), is_log(feed)):
                 logger.error(
@@ -101,7 +135,7 @@ class RedisFeeds:
                 if self.on_cursor_ahead is not None:
                     self.on_cursor_ahead(feed, positions[feed], last)
                 sound[feed] = START
-        self._checked.update(doubtful)
+        self._checked |= checked
         self._checked_generation = self._reader.generation
         return sound
 

@@ -13,7 +13,7 @@ from stud_eventlog.entries import Row, checked_hash, log_id, log_row
 from stud_eventlog.group_commit import MAX_IN_FLIGHT, MAX_REPEATING, Again
 from stud_eventlog.keys import ScanKind
 from stud_eventlog.log import OnCursorAhead, OnLogBehind
-from stud_eventlog.lua import APPEND, PROBE
+from stud_eventlog.lua import APPEND, PROBE, TRY_APPEND
 from stud_eventlog.permissions import needed
 from stud_eventlog.redis_feeds import RedisDeadLetters, RedisFeeds
 from stud_eventlog.redis_wire import (
@@ -207,6 +207,13 @@ class RedisBackend:
         replies = await APPEND.run_all(self._wire, commands)
         return [append_answer(head, reply) for head, reply in zip(heads, replies, strict=True)]
 
+    async def try_append(self, append: Append) -> None:
+        names = [append.stream, *dict.fromkeys(item.feed for item in append.outbox)]
+        kinds = ["stream"] * len(names)
+        if append.lobby is not None:
+            names, kinds = [*names, append.lobby.key], [*kinds, "hash"]
+        await TRY_APPEND.run(self._wire, names, kinds)
+
     async def where(self, stream: str) -> Elsewhere:
         reply = (await self._wire.pipeline([("XINFO", "STREAM", stream)]))[0]
         return stream_end(reply)
@@ -252,8 +259,9 @@ def append_answer(head: Head, reply: Any) -> WriteAnswer:
     if isinstance(reply, Lost):
         return Again(reply.why, doubtful=reply.sent)
     if isinstance(reply, Refusal):
-        passing = reply.code in PASSING
-        return Again(f"{reply.code} {reply.text}", doubtful=False, refused=not passing)
+        if reply.code in PASSING:
+            return Again(f"{reply.code} {reply.text}", doubtful=False)
+        return Again(reply.text, doubtful=False, refused=reply.code)
     if isinstance(reply, int):
         return head
     if reply[0] == 1:

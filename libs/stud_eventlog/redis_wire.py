@@ -24,7 +24,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError, ResponseError
 
 from stud_eventlog.cancelling import stop_if_cancelled
-from stud_eventlog.types import LogUnavailable, UnusableUrl
+from stud_eventlog.types import LogRefuses, LogUnavailable, UnusableUrl
 
 POOL_WAIT_S = 10.0
 
@@ -202,7 +202,7 @@ def answered(reply: Any) -> Any:
     if isinstance(reply, Lost):
         raise LogUnavailable(f"the log does not answer: {reply.why}")
     if isinstance(reply, Refusal):
-        raise LogUnavailable(f"the log refuses: {reply.code} {reply.text}")
+        raise LogRefuses(reply.code, reply.text)
     return reply
 
 

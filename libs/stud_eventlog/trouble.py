@@ -43,13 +43,21 @@ _REFUSALS = {
     "MISCONF": ("LOG_DISK", "the server cannot save to its disk: make room, then its next save lets it write again"),
     "NOREPLICAS": ("LOG_NO_REPLICAS", "bring its replicas back, or lower min-replicas-to-write"),
     "NOPERM": ("LOG_NOT_PERMITTED", "render the access list of this build (deploy/redis) and load it"),
+    "WRONGTYPE": ("LOG_WRONG_TYPE", "delete the key that is named: somebody put it in place of what belongs there"),
 }
+_OF_THE_SERVER = frozenset({"READONLY", "OOM", "MISCONF", "NOREPLICAS"})
+"""What is refused for a reason that concerns every key: seen by trying, wherever that is done."""
 
 
 def refused(code: str, text: str) -> Trouble:
     """Returns the trouble of a server that answers a write with an error."""
     name, help_ = _REFUSALS.get(code, ("LOG_REFUSES_WRITES", "look at the server's own log"))
     return Trouble(name, f"{code} {text}", help_, refuses=True)
+
+
+def of_a_key(code: str) -> bool:
+    """Whether an error may concern one key alone, so that nobody sees it who tries another."""
+    return code not in _OF_THE_SERVER
 
 
 def unseen(code: str, text: str) -> Trouble:

@@ -4,6 +4,7 @@ body or an event means.
 EventLogError
 ├── VersionConflict   somebody else wrote first; nothing of this append was written
 ├── LogUnavailable    no answer, or the server refuses work for now; nothing of this call was written
+│   └── LogRefuses    it answers with an error: for everything, or for one key
 ├── LogBehind         the log lacks commits it had acknowledged to this process
 ├── ChainBroken       a stored commit does not follow from the one before it
 ├── NotInitialised    the mark of an initialised log is missing
@@ -186,6 +187,16 @@ class LogUnavailable(EventLogError):
 
     An append that raises it has surely not been written, unless the log was closed under it (the message says so).
     """
+
+
+class LogRefuses(LogUnavailable):
+    """The server answered with an error, and will go on so: perhaps for everything, perhaps for one key. `code` is the
+    error's first word, e.g. OOM or WRONGTYPE.
+    """
+
+    def __init__(self, code: str, text: str, stream: str = "") -> None:
+        self.code, self.text = code, text
+        super().__init__(f"{stream}: {code} {text}" if stream else f"the log refuses: {code} {text}")
 
 
 class LogBehind(EventLogError):

@@ -14,6 +14,7 @@ import structlog
 from stud_eventlog.trouble import Trouble
 from stud_eventlog.types import EventLogError, NotInitialised
 from stud_service.kit import Kit
+from stud_service.log_writer import TELL_EVERY_S
 
 logger = structlog.get_logger(__name__)
 
@@ -23,8 +24,6 @@ PING_EVERY = 10
 
 TRY_EVERY = 20
 """Every so many looks it is tried whether it can be written."""
-
-TELL_EVERY_S = 60.0
 
 AWAY_HELP = "start the server, or see whether it can be reached; what was acknowledged is safe"
 LOST_HELP = "it has lost its data: restore them, do not initialise it again while services run"

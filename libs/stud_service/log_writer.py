@@ -13,11 +13,13 @@ What was decided, what it means in memory and who is told stays with the owner o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import structlog
 
+from stud_eventlog.trouble import Trouble, of_a_key, refused
 from stud_eventlog.types import (
     Append,
     ChainBroken,
@@ -26,11 +28,13 @@ from stud_eventlog.types import (
     Head,
     LobbyRow,
     LogBehind,
+    LogRefuses,
     LogUnavailable,
     NotInitialised,
     VersionConflict,
 )
 from stud_service.kit import Kit
+from stud_service.limits import now_s
 from stud_service.refusals import Refused
 from stud_wire.codec import WireError
 
@@ -39,6 +43,9 @@ MAX_CONFLICTS = 5
 
 NOT_WRITTEN = (LogUnavailable, NotInitialised)
 """Faults of which the log's port promises that nothing of that append was written."""
+
+TELL_EVERY_S = 60.0
+"""So often operators are told of what goes on."""
 
 log = structlog.get_logger()
 
@@ -68,6 +75,10 @@ class LogWriter:
         """Of what has been drafted, perhaps not written yet."""
         self.in_doubt = True
         """Whether memory may differ from the log: it was never folded, or something went wrong since."""
+        self.refused: Trouble | None = None
+        """Why the server refuses what should be written here, though it may take other things."""
+        self._refused_append: Append | None = None
+        self._told_at = -math.inf
         self._kit = kit
         self._fold = fold
 
@@ -106,10 +117,12 @@ class LogWriter:
         before, self.in_doubt = self.head, True  # a cancellation too leaves only the log to know
         try:
             head = await self._kit.log.append(append)
-        except NOT_WRITTEN:
+        except NOT_WRITTEN as why:
             self.settle(before)
+            self._note_refusal(why, append)
             raise
         self.settle(head)
+        self.refused = None
         return head
 
     async def write_all(self, appends: Sequence[Append]) -> list[Head | VersionConflict]:
@@ -117,11 +130,38 @@ class LogWriter:
         else was first. Raises LogBehind, EventLogError: some may be written then.
         """
         self.in_doubt = True
-        answers = await self._kit.log.append_many(appends)
+        try:
+            answers = await self._kit.log.append_many(appends)
+        except EventLogError as why:
+            self._note_refusal(why, appends[0])
+            raise
+        self.refused = None
         heads = [answer for answer in answers if isinstance(answer, Head)]
         if heads and len(heads) == len(answers):
             self.settle(heads[-1])
         return answers
+
+    async def try_again(self) -> None:
+        """See whether what was refused would be refused still; ``refused`` says it. Raises EventLogError."""
+        if self._refused_append is None:
+            return
+        try:
+            await self._kit.log.try_append(self._refused_append)
+        except LogRefuses as why:
+            self._note_refusal(why, self._refused_append)
+        else:
+            self.refused = self._refused_append = None
+
+    def _note_refusal(self, why: Exception, append: Append) -> None:
+        """Tell operators at once and each minute of what the watch of the log need not see: it tries another key."""
+        if self._kit.log_refuses or not (isinstance(why, LogRefuses) and of_a_key(why.code)):
+            return
+        self.refused = found = refused(why.code, why.text)
+        self._refused_append = append
+        now = now_s()
+        if now - self._told_at >= TELL_EVERY_S:
+            self._told_at = now
+            log.critical("log_refuses", stream=self.stream, code=found.code, why=found.why, help=found.help)
 
     async def decided(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do what decides and writes, on memory that is what the log says; and again each time somebody else was first.
@@ -145,6 +185,8 @@ def refusal_of(fault: Exception, trouble: str = "") -> Refused | None:
         return behind(fault.stream)
     if isinstance(fault, (ChainBroken, WireError)):
         return broken()
+    if isinstance(fault, LogRefuses):
+        return not_written(refused(fault.code, fault.text).code)
     return not_written(trouble) if isinstance(fault, EventLogError) else None
 
 

@@ -214,6 +214,8 @@ class TableActor:
             mail.fail(broken())
         except EventLogError:
             self._rest()
+            self._present = self._line = None  # it may be what is written here that is refused
+            self._refresh()
             mail.fail(not_written(self._halted_for))
         except NotConserved as fault:
             log.exception("not_conserved", table=self.table_id, version=self.head.version, problem=str(fault))
@@ -253,6 +255,7 @@ class TableActor:
         """The log cannot be written, or can again: everybody is shown, and nobody's clock runs meanwhile."""
         if self.kit.log_refuses:
             self._lost_time = self._lost_time or OUTAGE
+        self._writer.refused = None
         self._present = self._line = None
         self._refresh()
         self._plan()
@@ -267,6 +270,16 @@ class TableActor:
         self._asked_at_ms += by_ms
         self._rests_until_ms += by_ms
         self.post(Tick())
+
+    async def _try_again(self) -> None:
+        """What was to be written was refused, though other things may be taken: nothing is decided before it would be
+        taken, since the table would go on without what it has to tell. Raises Refused, EventLogError.
+        """
+        self._rest()
+        await self._writer.try_again()
+        if self._writer.refused is not None:
+            raise not_written(self._writer.refused.code)
+        self.trouble_changed()
 
     def _rest(self) -> None:
         """After a fault: nobody's clock runs for it, and what the table does by itself waits a little."""
@@ -288,6 +301,8 @@ class TableActor:
         if mail.catch_up:
             await self._writer.catch_up()
             return Outcome(self.head.version)
+        if self._writer.refused is not None:
+            await self._try_again()
         return await self._writer.decided(lambda: self._decide(mail))
 
     async def _decide(self, mail: Mail) -> Outcome:
@@ -422,7 +437,9 @@ class TableActor:
         """Why nothing can be written, empty when it can."""
         if self.halted is not None:
             return self.halted.reason
-        return self.kit.trouble.code if self.kit.trouble is not None and self.kit.trouble.refuses else ""
+        if self.kit.trouble is not None and self.kit.trouble.refuses:
+            return self.kit.trouble.code
+        return self._writer.refused.code if self._writer.refused is not None else ""
 
     @property
     def _held_for(self) -> str:
@@ -470,12 +487,17 @@ class TableActor:
         wake = due_at(self.table, self._ended_at_ms, self._asked_at_ms)
         if self._lost_time and hand_deadline(self.table) is not None:
             wake = 0
+        if self._writer.refused is not None:
+            wake = 0
         if wake is None or self.halted or self.stopping or self.kit.log_refuses:
             self._timer.cancel()
         else:
             self._timer.set(max(wake, self._rests_until_ms))
 
     def _wake(self) -> None:
+        if self._writer.refused is not None:
+            self.post(Tick())
+            return
         now = self.kit.clock()
         due, of_hand = next_deadline(self.table), hand_deadline(self.table)
         silent = silent_at(self.table, self._asked_at_ms)

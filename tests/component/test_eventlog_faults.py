@@ -14,7 +14,17 @@ from stud_cli.local.log_server import EmbeddedServer
 from stud_cli.local.ports import Port
 from stud_eventlog import keys, redis_streams, redis_wire
 from stud_eventlog.redis_streams import RedisEventLog
-from stud_eventlog.types import Append, FeedItem, Head, LobbyRow, LogUnavailable, UnsafeServer, VersionConflict
+from stud_eventlog.types import (
+    START,
+    Append,
+    FeedItem,
+    Head,
+    LobbyRow,
+    LogRefuses,
+    LogUnavailable,
+    UnsafeServer,
+    VersionConflict,
+)
 from tests.support.eventlogs import an_append, write
 from tests.support.proxy import Proxy
 from tests.support.valkey import command
@@ -240,20 +250,57 @@ async def test_a_wrong_password_is_told(valkey_server: EmbeddedServer):
         await RedisEventLog.connect(f"redis://nobody:wrong@127.0.0.1:{valkey_server.port}/0")
 
 
-async def test_a_feed_that_is_something_else_refuses_the_whole_append(
-    log: RedisEventLog, valkey_server: EmbeddedServer
-):
+async def test_a_key_that_is_something_else_refuses_the_whole_append(log: RedisEventLog, valkey_server: EmbeddedServer):
+    """And the trial says the same, without writing."""
+
+    async def refuses(append: Append, why: str) -> None:
+        for attempt in (log.append, log.try_append):
+            with pytest.raises(LogRefuses, match=why) as refused:
+                await attempt(append)
+            assert refused.value.code == "WRONGTYPE"
+
+    outbox = (FeedItem(FEED, b"a"), FeedItem(keys.dealer_feed(7), b"b"))
+    row = LobbyRow(keys.lobby(7), "t-1", b"x")
+    await log.try_append(an_append(STREAM, Head(), b"x", *outbox, lobby=row))
     await command(valkey_server.url, "SET", keys.dealer_feed(7), "oops")
     await command(valkey_server.url, "SET", keys.lobby(7), "oops")
-    outbox = (FeedItem(FEED, b"a"), FeedItem(keys.dealer_feed(7), b"b"))
-    with pytest.raises(LogUnavailable, match="must be a stream"):
-        await log.append(an_append(STREAM, Head(), b"x", *outbox))
-    with pytest.raises(LogUnavailable, match="must be a hash"):
-        await log.append(an_append(STREAM, Head(), b"x", outbox[0], lobby=LobbyRow(keys.lobby(7), "t-1", b"x")))
+    await refuses(an_append(STREAM, Head(), b"x", *outbox), "must be a stream")
+    await refuses(an_append(STREAM, Head(), b"x", outbox[0], lobby=row), "must be a hash")
     await command(valkey_server.url, "SET", STREAM, "oops")
-    with pytest.raises(LogUnavailable, match="WRONGTYPE"):
-        await log.append(an_append(STREAM, Head(), b"x", outbox[0]))
+    await refuses(an_append(STREAM, Head(), b"x", outbox[0]), "WRONGTYPE")
     assert await feed_events(log) == []
+
+
+async def test_a_key_that_nobody_may_write_refuses_the_append_and_the_trial(
+    log: RedisEventLog, valkey_server: EmbeddedServer
+):
+    append = an_append(STREAM, Head(), b"x", FeedItem(FEED, b"a"))
+    await log.try_append(append)
+    await command(valkey_server.url, "ACL", "SETUSER", "default", "resetkeys", "%R~*", f"~{STREAM}")
+    try:
+        for attempt in (log.append, log.try_append):
+            with pytest.raises(LogRefuses) as refused:
+                await attempt(append)
+            assert refused.value.code == "NOPERM"
+    finally:
+        await command(valkey_server.url, "ACL", "SETUSER", "default", "allkeys")
+    await log.try_append(append)
+    await log.append(append)
+
+
+async def test_a_feed_that_cannot_be_read_holds_up_no_other(log: RedisEventLog, valkey_server: EmbeddedServer, caplog):
+    """A read of many feeds is refused for one of them."""
+    other = keys.table_feed(8)
+    await log.append(an_append(STREAM, Head(), b"x", FeedItem(FEED, b"a")))
+    await command(valkey_server.url, "SET", other, "oops")
+    positions = {other: START, FEED: START}
+    for _ in range(3):
+        assert [entry.event for entry in await log.read_feeds(positions, block_ms=50)] == [b"a"]
+    with pytest.raises(LogRefuses, match="WRONGTYPE"):
+        await log.read_feeds({other: START}, block_ms=50)
+    assert caplog.text.count(f"{other} cannot be read: WRONGTYPE") == 1
+    await command(valkey_server.url, "DEL", other)
+    assert [entry.event for entry in await log.read_feeds(positions, block_ms=50)] == [b"a"]
 
 
 class TestServers:

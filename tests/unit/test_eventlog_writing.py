@@ -80,7 +80,7 @@ class TestGroupCommit:
     async def test_a_refusal_is_told_when_nothing_can_have_been_written(self):
         sender = Sender()
         group = GroupCommit(sender.send)
-        no = Again("OOM", doubtful=False, refused=True)
+        no = Again("no", doubtful=False, refused="OOM")
         sender.answers[STREAM] = [Again("not sent", doubtful=False), no]
         with pytest.raises(LogUnavailable, match="OOM"):
             await group.submit([an_append(STREAM)])[0]
@@ -88,7 +88,7 @@ class TestGroupCommit:
     async def test_a_refusal_settles_nothing_when_something_may_have_been_written(self):
         sender = Sender()
         group = GroupCommit(sender.send, jitter=lambda: 0.0)
-        no = Again("OOM", doubtful=False, refused=True)
+        no = Again("no", doubtful=False, refused="OOM")
         sender.answers[STREAM] = [Again("no answer", doubtful=True), no, no]
         append = an_append(STREAM)
         assert await group.submit([append])[0] == append.head
@@ -274,7 +274,7 @@ class TestAnswersOfTheServer:
 
     @pytest.mark.parametrize("code", ["OOM", "MISCONF", "READONLY", "NOPERM", "WRONGTYPE", "ERR"])
     async def test_any_other_refusal_is_a_no(self, code: str):
-        assert await self.answer(Refusal(code, "no")) == Again(f"{code} no", doubtful=False, refused=True)
+        assert await self.answer(Refusal(code, "no")) == Again("no", doubtful=False, refused=code)
 
     async def test_no_reply_leaves_a_doubt_only_if_it_was_sent(self):
         assert await self.answer(Lost(sent=True, why="cut")) == Again("cut", doubtful=True)
@@ -290,7 +290,7 @@ class TestAnswersOfTheServer:
     async def test_noscript_where_loading_is_refused_is_that_refusal(self):
         no = Refusal("NOPERM", "no permission to load")
         answer = await self.answer(Refusal("NOSCRIPT", ""), no, Refusal("NOSCRIPT", ""))
-        assert answer == Again("NOPERM no permission to load", doubtful=False, refused=True)
+        assert answer == Again("no permission to load", doubtful=False, refused="NOPERM")
 
     async def test_a_head_whose_entry_was_trimmed_away_is_told(self):
         info = {b"last-generated-id": b"5-0", b"last-entry": None}

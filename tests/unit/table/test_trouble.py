@@ -13,6 +13,7 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud.wallet.v1 import wallet_service_pb2 as wallet
 from stud_core import events as ev
 from stud_core.presets import WILLIAM_HILL
+from stud_eventlog import keys
 from stud_service.refusals import Refused
 from stud_wire.commits import decode_commit
 from tests.support.playing_memory import STAY, Game
@@ -209,3 +210,70 @@ async def test_the_wallet_refuses_at_once_and_keeps_its_memory(tmp_path):
         game.system.store.refusal = None
         await asyncio.sleep(NOTICED_S)
         await game.system.calls(servicer, "Deposit", deposit, "carl", ("cashier",))
+
+
+OF_A_KEY = {"WRONGTYPE": "LOG_WRONG_TYPE", "NOPERM": "LOG_NOT_PERMITTED", "ERR": "LOG_REFUSES_WRITES"}
+
+
+async def act_on(game: Game) -> None:
+    """Until somebody may not."""
+    while True:
+        await game.act(STAY)
+
+
+@pytest.mark.parametrize("code", OF_A_KEY)
+@pytest.mark.parametrize("key", [keys.table_feed(keys.shard_of("t-1")), keys.table_log(keys.shard_of("t-1"), "t-1")])
+def test_a_key_that_is_refused_is_told_where_it_is_needed_and_nobody_is_folded(tmp_path, code, key):
+    """The server takes everything else, and whoever tries whether it can be written sees nothing."""
+
+    @simulated
+    async def run() -> None:
+        async with playing(tmp_path) as game:
+            await game.until_turn(street=4)
+            other = Game(game.system, "t-9")
+            await other.open()
+            eve = Stream(game, "eve", watch=True)
+            await eve.update()
+            game.system.store.refusals[key] = code, f"{key} is a string, must be a stream"
+            with capture_logs() as lines:
+                with pytest.raises(Refused, match=OF_A_KEY[code]):
+                    await act_on(game)
+                while True:
+                    told = await eve.update()
+                    if told.view.paused:
+                        break
+                assert (told.view.paused, told.view.waiting_for) == (OF_A_KEY[code], "PAUSED")
+                await asyncio.sleep(150)
+                found = (await game.system.call("ListTables", pb.ListTablesRequest(), "eve")).tables
+                assert {line.table: line.paused for line in found} == {"t-1": OF_A_KEY[code], "t-9": ""}
+            critical = [line for line in lines if line["log_level"] == "critical"]
+            assert {(line["event"], line["code"], line["stream"]) for line in critical} == {
+                ("log_refuses", OF_A_KEY[code], game.actor.stream)
+            }
+            assert all(key in line["why"] and line["help"] for line in critical)
+            assert 2 <= len(critical) <= 3  # each minute
+            del game.system.store.refusals[key]
+            async with asyncio.timeout(NOTICED_S):
+                while told.view.paused:
+                    told = await eve.update()
+            await game.play(2, STAY)
+            assert timeouts(game) == []
+
+    run()
+
+
+@pytest.mark.parametrize("code", OF_A_KEY)
+def test_a_ledger_that_is_refused_says_so(tmp_path, code):
+    @simulated
+    async def run() -> None:
+        async with playing(tmp_path) as game:
+            key = keys.ledger_log("EUR")
+            game.system.store.refusals[key] = code, f"{key} is a string"
+            with capture_logs() as lines, pytest.raises(Refused, match=OF_A_KEY[code]):
+                await game.operate_wallet("Deposit", account="ada", amount=5)
+            (line,) = [line for line in lines if line["event"] == "log_refuses"]
+            assert (line["code"], line["stream"], line["log_level"]) == (OF_A_KEY[code], key, "critical")
+            game.system.store.refusals.clear()
+            await game.operate_wallet("Deposit", account="ada", amount=5)
+
+    run()
