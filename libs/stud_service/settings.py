@@ -40,7 +40,7 @@ def build_name() -> str:
 
 
 class ServiceSettings(BaseSettings):
-    """See the module's docstring. ``ServiceSettings()`` takes the environment; arguments go before it."""
+    """See the module's docstring. ``ServiceSettings()`` takes the environment; arguments take precedence."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True)
 
