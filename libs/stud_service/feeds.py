@@ -41,7 +41,7 @@ __all__ = ["Counts", "FeedReader", "Poison"]
 logger = structlog.get_logger(__name__)
 
 LIMIT = 256
-"""Entries of one batch; handling so many at a time has seven times the throughput of one at a time."""
+"""Entries of one batch; handling this many at a time has seven times the throughput of one at a time."""
 
 BLOCK_MS = 1_000
 TRIM_EVERY_S = 60.0

@@ -6,7 +6,7 @@ A call is a chain of layers, each a function around the next; `Interceptor` puts
                  incident id and no text
     context      method, and what the request names, for the lines that are logged meanwhile
     auth         token -> caller; a stream ends with it   not for health and reflection
-    limits       so many calls a second, so many streams; of health and reflection see `_public`
+    limits       calls a second, streams at a time; of health and reflection see `_public`
     gate         UNAVAILABLE while starting, stopping, or without the log              "
     deadline     for a unary call that brings none                                     "
     decoding     bytes -> request, so that malformed bytes are refused like anything else

@@ -48,5 +48,5 @@ def read_config(message: ruleset_pb2.TableConfig) -> tuple[TableConfig, list[Pro
 
 def _what_is_wrong(value: int, kind: type[IntEnum]) -> str:
     wanted = ", ".join([choice.name for choice in kind])
-    said = f"{value} is none" if value else "the ruleset is not complete"
+    said = f"{value} is unknown" if value else "the ruleset is not complete"
     return f"{said}: want one of {wanted}"

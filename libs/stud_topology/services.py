@@ -71,7 +71,7 @@ def service_called(name: str, services: Iterable[Service] = SERVICES) -> Service
         if service.name == name:
             return service
     known = ", ".join(service.name for service in services)
-    raise ValueError(f"{name} is no service: want one of {known}. All stand in {__name__}.SERVICES")
+    raise ValueError(f"{name} is no service: want one of {known}. All are in {__name__}.SERVICES")
 
 
 def readers_of(feed: Kind, services: Iterable[Service] = SERVICES) -> tuple[str, ...]:

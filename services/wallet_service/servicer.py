@@ -47,7 +47,7 @@ READ_S = 0.0002
 """What reading a commit costs of the loop's time, whatever is then done with it."""
 
 TAKE_TURNS = 64
-"""A question about a whole ledger lets others have their turn after so many entries: about 2 ms."""
+"""A question about a whole ledger lets others have their turn after this many entries: about 2 ms."""
 
 log = structlog.get_logger()
 
