@@ -31,7 +31,7 @@ LINE_S = 5.0
 """How long a call waits for its turn; one that would wait longer is refused: its caller has a deadline."""
 
 LONGEST_HOLD_S = 5.0
-"""So long a refusal waits for its turn. Where the line is longer it waits about as long, by half more or less: what
+"""How long a refusal waits for its turn. Where the line is longer it waits about as long, by half more or less: what
 came at the same moment must not be told, and come again, at the same moment. Measured with four times 250 calls under
 way: another player's p99 is 34 ms; where all wait equally long it is 110 to 570 ms.
 """

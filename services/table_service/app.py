@@ -84,7 +84,7 @@ class TableApp:
             raise Poison(f"{type(fact.event).__name__} refused: {refused.reason}", refused.reason) from None
 
     async def _stand_for(self, table_id: str, reason: str) -> None:
-        """The table's line is parked and it hears nothing more: it says so instead of only waiting, for whatever
+        """The table's line is parked and it hears nothing more: it says so instead of merely waiting, for whatever
         reason that is. Raises EventLogError while it cannot be written.
         """
         try:
