@@ -20,21 +20,21 @@ MESSAGE, FIELD = 4, 2  # numbers of FileDescriptorProto.message_type and Descrip
 LOGS = {
     "table log": (
         "Tables",
-        """One log a table: `{s07}:table:<id>`. The table service writes it. What other services read rides in the
+        """One log per table: `{s07}:table:<id>`. The table service writes it. What other services read rides in the
 same append as a copy in `{s07}:table-events`.""",
     ),
     "deck log": (
         "Decks",
-        """One log a table: `{s07}:deck:<id>`. The dealer writes it; copies in `{s07}:dealer-events`, for the table
+        """One log per table: `{s07}:deck:<id>`. The dealer writes it; copies in `{s07}:dealer-events`, for the table
 and the referee. Cards are sealed, or already shown.""",
     ),
     "verdict log": (
         "Verdicts",
-        "One log a shard: `{s07}:verdicts`. The referee writes it; table and wallet read the log itself.",
+        "One log per shard: `{s07}:verdicts`. The referee writes it; table and wallet read the log itself.",
     ),
     "ledger": (
         "Ledgers",
-        """One log a currency: `{ledger:EUR}:transfers`. The wallet writes it; answers to tables are copied to
+        """One log per currency: `{ledger:EUR}:transfers`. The wallet writes it; answers to tables are copied to
 `{ledger:EUR}:to:s07`.""",
     ),
 }

@@ -21,7 +21,7 @@ def all_variables() -> list[Variable]:
         *(
             Variable(
                 f"{PREFIX}{service.name.upper()}_LISTEN",
-                f"where {service.name} listens, before `STUD_LISTEN`",
+                f"where {service.name} listens; takes precedence over `STUD_LISTEN`",
                 service.address,
             )
             for service in BY_PORT
@@ -29,7 +29,7 @@ def all_variables() -> list[Variable]:
         *(
             Variable(
                 f"{PREFIX}{service.name.upper()}_ENDPOINT",
-                f"where commands and clients find {service.name}, before what `stud up` wrote",
+                f"where commands and clients find {service.name}; takes precedence over what `stud up` wrote",
                 service.address,
             )
             for service in BY_PORT

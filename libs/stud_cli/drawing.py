@@ -69,7 +69,7 @@ def _status(seat: pb.SeatView, view: pb.TableView) -> str:
 
 
 def _turn(seat: pb.SeatView, view: pb.TableView) -> str:
-    """What whoever is on turn may do; before the bring-in there is nothing to call."""
+    """What the player on turn may do; before the bring-in there is nothing to call."""
     if view.street != 3 or any(other.bet for other in view.seats):
         return f"to act ({money(view.turn.to_call)} to call)"
     post = min(view.config.bring_in, seat.stack)
@@ -77,7 +77,7 @@ def _turn(seat: pb.SeatView, view: pb.TableView) -> str:
 
 
 def draw(view: pb.TableView, version: int, down: dict[int, Sequence[int]] | None = None) -> RenderableType:
-    """Return the table as a panel; ``down`` are clear down cards by seat, for who may see them."""
+    """Return the table as a panel; ``down`` are clear down cards by seat, for whoever may see them."""
     body = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("seat", "player", "stack", "bet", "cards", ""):
         body.add_column(column, justify="right" if column in {"seat", "stack", "bet"} else "left")

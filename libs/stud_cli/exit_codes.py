@@ -1,8 +1,8 @@
 """How commands end: 0 fine, 1 found something, 2 could not run, 130 interrupted (as shells have it).
 
-Commands raise; here alone becomes a failure one sentence and an exit code. Where a command knows better words for a
-failure than the failure itself, it gives them (``said_as``). What nobody expected ends with 2 as well, never with 1,
-which would say "found something". Nothing is repaired here.
+Commands raise; only here does a failure become one sentence and an exit code. Where a command knows better words for a
+failure than the failure itself, it gives them (``said_as``). What nobody expected ends with 2 too, never with 1, which
+would say "found something". Nothing is repaired here.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class _Careful:
 
 
 class CarefulGroup(_Careful, TyperGroup):
-    """Commands of which none ends with 1 because something broke."""
+    """Commands, none of which ends with 1 because something broke."""
 
 
 class CarefulCommand(_Careful, TyperCommand):
@@ -96,7 +96,7 @@ class CarefulCommand(_Careful, TyperCommand):
 
 
 def _sentence(failure: Exception) -> str:
-    """What is said of a failure; of one that nobody expected, its place is printed too."""
+    """What is said of a failure; for an unexpected one its place is printed too."""
     if isinstance(failure, CouldNotRun):
         return str(failure)
     if isinstance(failure, BrokenPipeError):
@@ -118,7 +118,7 @@ def _in_words(failure: Exception) -> str:
 
 
 def _all_is_written() -> bool:
-    """Whether what was printed could be; what could not must not fail again when Python ends."""
+    """Whether everything printed was written; what was not must not fail again when Python ends."""
     written = True
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -52,7 +52,7 @@ FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 1.0
 JITTER_S = 0.1
 READS = ("Get", "List", "Rank", "Adjudicate")
-"""How the names of methods begin that change nothing and have no request id."""
+"""How the names of methods that change nothing and have no request id begin."""
 
 Token = Callable[[], str]
 
@@ -119,7 +119,7 @@ class CallingChannel:
 def _retrying(limit_s: float, method: str) -> AsyncRetrying:
     """Tries a few times what may pass, with growing pauses, as long as the call may take; the last answer stands.
 
-    Not by stamina: whom it tells of each attempt is one setting for the whole process, which is the application's.
+    Not by stamina: whom it tells of each attempt is one setting for the whole process, and that is the application's.
     """
 
     def tell(state: RetryCallState) -> None:

@@ -23,7 +23,7 @@ Stub = TypeVar("Stub")
 
 class StudClient:
     """Calls the services as the subject of `token`, which may be a function that returns a fresh one: it is asked
-    before every call and every stream, and a stream that ends since its token ran out is opened again with the next.
+    before every call and every stream, and a stream that ends because its token ran out is opened again with the next.
 
     `tables`, `dealer`, `rules` and `wallet` are the generated stubs; `await client.tables.GetTable(request)` adds the
     token, a request id where the field is empty, and a deadline, and repeats the call up to three times with the same

@@ -17,7 +17,7 @@ class Endpoints(Mapping[str, str]):
     """host:port of each service by its name; what is not given is the default of the service itself."""
 
     def __init__(self, **given: str) -> None:
-        """`Endpoints(table="10.0.0.5:7101")`. Raises TypeError for a name that is no service's."""
+        """`Endpoints(table="10.0.0.5:7101")`. Raises TypeError for a name that is not a service's."""
         if unknown := given.keys() - set(NAMES):
             raise TypeError(f"{', '.join(sorted(unknown))}: want names of services, which are {', '.join(NAMES)}")
         self._addresses = {service.name: service.address for service in SERVICES} | given
@@ -38,7 +38,7 @@ class Endpoints(Mapping[str, str]):
 def load_endpoints(path: Path | None = None, environ: Mapping[str, str] | None = None, **given: str) -> Endpoints:
     """Returns, for each service, the first of: argument, STUD_<NAME>_ENDPOINT, the file of `stud up`, the default.
 
-    Raises ValueError when the file is there but is none of ours.
+    Raises ValueError when the file is there but is not ours.
     """
     environ = os.environ if environ is None else environ
     from_environ = {name: value for name in NAMES if (value := environ.get(f"STUD_{name.upper()}_ENDPOINT"))}

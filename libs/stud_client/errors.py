@@ -15,7 +15,7 @@ from stud.errors.v1 import details_pb2
 from stud.table.v1 import table_service_pb2 as pb
 
 OPERATORS_NEEDED = frozenset({"LOG_BEHIND"})
-"""Sent as UNAVAILABLE, but asking again soon is no use."""
+"""Sent as UNAVAILABLE, but asking again soon does not help."""
 
 PASSING = frozenset({"LOG_UNAVAILABLE", "OUTCOME_UNKNOWN", "STOPPING", "RATE_LIMITED"})
 """The service cannot answer now; the same request may be sent again."""
@@ -57,7 +57,7 @@ class StudError(Exception):
 
     @property
     def retry_after_s(self) -> float:
-        """In how many seconds the service would take the request (RATE_LIMITED); 0 where it does not say."""
+        """In how many seconds the service would take the request (RATE_LIMITED); 0 if it does not say."""
         try:
             return max(0, int(self.metadata.get("retry_after_ms", "0"))) / 1000
         except ValueError:
@@ -79,7 +79,7 @@ def from_rpc(error: grpc.aio.AioRpcError) -> StudError:
 def _details(error: grpc.aio.AioRpcError) -> Sequence[Any]:
     try:
         status = rpc_status.from_call(cast("grpc.Call", error))
-    except (ValueError, DecodeError):  # somebody between us and the service sends what it likes
+    except (ValueError, DecodeError):  # something between us and the service sends what it likes
         return ()
     return () if status is None else list(status.details)
 

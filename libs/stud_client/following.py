@@ -24,10 +24,10 @@ GIVE_UP_S = 60.0
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 1.0
 REFUSED_WITHIN_S = 5.0
-"""A token that ran out after so long had been accepted."""
+"""A token that ran out after this long had been accepted."""
 
 MAX_WAITING = 1_000
-"""Updates that wait for whoever follows. Each has the whole table in it, so beyond that the oldest are dropped."""
+"""Updates waiting for the follower. Each has the whole table in it, so beyond that the oldest are dropped."""
 
 BROKEN = frozenset(
     {
@@ -39,7 +39,7 @@ BROKEN = frozenset(
         grpc.StatusCode.DEADLINE_EXCEEDED,
     }
 )
-"""How a stream may end that is opened again; every other status is an answer."""
+"""How a stream that is opened again may end; every other status is an answer."""
 
 
 class Following(ABC):

@@ -83,7 +83,7 @@ class TableSession(Following):
     async def clear_pre_action(
         self, hand_no: int = 0, *, request_id: str = "", timeout_s: float = COMMAND_TIMEOUT_S
     ) -> pb.CommandResult:
-        """Takes the choice of that hand back; 0 = of whichever hand runs."""
+        """Takes the choice of that hand back; 0 = whichever hand is running."""
         body = pb.ClearPreActionRequest(table=self.table, hand_no=hand_no)
         return await self._command("clear_pre_action", body, request_id, timeout_s)
 
@@ -201,4 +201,4 @@ class TableSession(Following):
                 self._mail.clear()
                 await self._mail.wait()
         except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
-            pass  # the stream is over; whoever reads it says why, and what is unanswered will be sent again
+            pass  # the stream is over; its reader says why, and what is unanswered will be sent again

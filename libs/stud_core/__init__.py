@@ -9,6 +9,6 @@ Three things are decided here, in one grammar: ``decide`` answers with events or
 
 Where they differ, and why: a ledger is changed in place, since a copy of every balance for each entry would cost more
 than all else; it needs the time alone, for its facts carry no version and no build; and it is told the origin, by which
-a call that comes again is known. The dealer's four messages are events of the table's log, not commands, and each needs
-another power over secrets (to make a deck, to open one, to seal a card), which is handed in for that decision alone.
+a repeated call is known. The dealer's four messages are events of the table's log, not commands, and each needs a
+different power over secrets (to make a deck, to open one, to seal a card), which is handed in for that decision alone.
 """

@@ -1,7 +1,7 @@
-"""Bet-ahead: what a player wants done when his turn comes (W28; B.16).
+"""Bet-ahead: what a player wants done when their turn comes (W28; B.16).
 
 No event and no part of the table. The shell keeps the choice in memory where nobody else can see it, asks after every
-commit whether it ``holds``, and sends its ``action`` as the player's own at the instant his turn comes. It moves no
+commit whether it ``holds``, and sends its ``action`` as the player's own at the instant the turn comes. It moves no
 money before that, and is then judged like any other action.
 """
 
@@ -20,7 +20,7 @@ from stud_core.state import Hand, Phase, Sit, Sitting, Table
 from stud_core.wording import phrase, request
 
 BUTTONS: Final = (Verb.FOLD, Verb.CALL, Verb.BET, Verb.RAISE)
-"""What W28 shows to who is not on turn. Raise stands for completing too, Fold checks where that is free."""
+"""What W28 shows to a player whose turn it is not. Raise stands for completing too, Fold checks where that is free."""
 
 
 class PreAction(msgspec.Struct, frozen=True, gc=False):
@@ -39,7 +39,7 @@ class PreAction(msgspec.Struct, frozen=True, gc=False):
 
 
 def choose(state: Table, account: str, verb: Verb, size: Size | None = None) -> PreAction | Rejection:
-    """Return the choice, or why it cannot be made; what would be done is legal were it the player's turn now."""
+    """Return the choice, or why it cannot be made; what it stands for would be legal if it were the player's turn."""
     sitting = state.of(account)
     if sitting is None:
         return Rejection(Reason.NOT_SEATED, "the account does not sit at this table")
@@ -59,7 +59,7 @@ def choose(state: Table, account: str, verb: Verb, size: Size | None = None) -> 
 
 
 def choices(state: Table, account: str) -> tuple[Option, ...]:
-    """What the player may choose now, with the amounts of this moment; nothing on his turn."""
+    """What the player may choose now, with the amounts of this moment; nothing on their turn."""
     sitting = state.of(account)
     if sitting is None or _cannot_choose(state, sitting):
         return ()
@@ -73,7 +73,7 @@ def holds(state: Table, account: str, chosen: PreAction) -> bool:
 
 
 def action(state: Table, account: str, chosen: PreAction) -> Act | None:
-    """The player's action now that it is his turn; None when the choice no longer holds and he is to be asked."""
+    """The player's action now that it is their turn; None when the choice no longer holds and they are to be asked."""
     option = _meant(state, account, chosen)
     if option is None or state.at(state.running.turn_seat).account != account:
         return None

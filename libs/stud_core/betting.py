@@ -74,7 +74,7 @@ def first_to_act(hand: Hand, ruleset: Ruleset) -> int:
 def next_to_act(hand: Hand, start: int) -> int:
     """The first player from index ``start`` of the deal order who owes the round a decision, 0 when it is over.
 
-    He owes one who has not acted, or whose total is below the price. The last player with chips is not asked
+    A player who has not acted, or whose total is below the price, owes one. The last player with chips is not asked
     when there is nothing to call (B.21).
     """
     live, all_in, acted, bet, level = hand.live, hand.all_in, hand.acted, hand.bet, hand.level
@@ -121,7 +121,7 @@ def wager_target(hand: Hand, config: TableConfig, size: Size | None) -> int:
 def may_raise(state: Table, hand: Hand, ruleset: Ruleset, seat: int) -> bool:
     """Whether the seat may open, bet, complete or raise at all.
 
-    Not when he has acted and nothing full has come since (B.8), when the cap is reached (P56, W18-W19), or when
+    Not after acting, with nothing full since (B.8), when the cap is reached (P56, W18-W19), or when
     no opponent could put in more than the price (B.21).
     """
     if hand.acted[seat] or (hand.wagers > ruleset.max_raises and not hand.uncapped):
@@ -159,9 +159,9 @@ def wager_verb(hand: Hand, config: TableConfig) -> Verb:
 
 
 def legal_options(state: Table, seat: int) -> tuple[Option, ...]:
-    """Everything the seat may do now, were it his turn.
+    """Everything the seat may do now, if it were its turn.
 
-    Fold is always there, also where checking is free (W29, B.20), but not for the forced bring-in (B.3).
+    Fold is always there, even where checking is free (W29, B.20), but not for the forced bring-in (B.3).
     """
     return options_of(state, state.running, state.rules, seat)
 
@@ -284,6 +284,6 @@ def starts_uncapped(hand: Hand, ruleset: Ruleset) -> bool:
 
 
 def two_remain(hand: Hand, ruleset: Ruleset) -> bool:
-    """Whether only two players are left who count for the cap: all-in ones only by the knob (P57; B.6)."""
+    """Whether only two players are left who count for the cap; all-in ones count only by the knob (P57; B.6)."""
     left = sum(hand.live) if ruleset.heads_up_counts_all_in else chips_behind(hand)
     return left <= 2

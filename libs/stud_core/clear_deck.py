@@ -16,7 +16,7 @@ class ClearDeck:
     """Cards, river ranks, commitment and Merkle root of one hand's deck. ``repr`` tells only whose it is.
 
     ``stacked`` replaces the shuffled order at rehearsal tables; the river ranks come from the seed all the same.
-    Raises ValueError for a seed that is none, a stacked deck without 52 different cards, UnknownShuffle.
+    Raises ValueError for a malformed seed, a stacked deck without 52 different cards, UnknownShuffle.
     """
 
     __slots__ = ("_root", "_seed", "cards", "commitment", "hand_no", "river_rank", "stacked", "table")

@@ -104,7 +104,7 @@ class RecordDeck(C, frozen=True, gc=False):
 
 
 class StartHand(C, frozen=True, gc=False):
-    """Open the antes when the gate is open (architecture.md, "A hand"); refused with HAND_NOT_STARTABLE else."""
+    """Open the antes when the gate is open (architecture.md, "A hand"); otherwise refused with HAND_NOT_STARTABLE."""
 
 
 class PostAnte(C, frozen=True, gc=False):
@@ -172,7 +172,7 @@ class RecordDispute(C, frozen=True, gc=False):
 
 
 class RecordResolution(C, frozen=True, gc=False):
-    """``stacks`` empty for a void: everybody gets back what he had before the hand."""
+    """``stacks`` empty for a void: everybody gets back what they had before the hand."""
 
     hand_no: int
     verdict_version: int
@@ -186,7 +186,7 @@ class PauseTable(C, frozen=True, gc=False):
 
 
 class ResumeTable(C, frozen=True, gc=False):
-    """With a ``reason`` only a pause for just that ends."""
+    """With a ``reason`` only a pause for that reason ends."""
 
     operator: str
     reason: str = ""
@@ -209,7 +209,7 @@ class VoidHand(C, frozen=True, gc=False):
 class Context(msgspec.Struct, frozen=True, gc=False):
     """What the shell knows and the core must not ask for: time and the version of the commit being made.
 
-    ``engine`` is for a hand that begins; one that runs has its own. Another than today's is for judging what was.
+    ``engine`` is for a hand that begins; one that runs has its own. One other than today's is for judging past hands.
     """
 
     now_ms: int

@@ -58,7 +58,7 @@ class Stub(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """One deal of the running hand: who asked, what he got, and the stub before it."""
+    """One deal of the running hand: who asked, what they got, and the stub before it."""
 
     request: LogRef
     positions: Positions
@@ -154,7 +154,7 @@ def decide_deal(
     """Answer one DealRequested of the commit ``ref``.
 
     The same request again changes nothing. The same question in another commit is answered again, to the letter;
-    another question under a number that was answered is refused. ``clear`` opens the hand's deck, when it is needed.
+    a different question under a number already answered is refused. ``clear`` opens the hand's deck, when it is needed.
     """
     if request.hand_no <= deck.closed_hand:
         return _over(deck, ref, f"deal {request.deal_no} of hand {request.hand_no}")
@@ -339,7 +339,7 @@ def positions_of(event: DeckCardsDealt) -> Positions:
 
 
 def _cards_dealt(deck: Deck, event: DeckCardsDealt) -> Deck:
-    if event.deal_no <= len(deck.answers):  # an answer that was given again: only who asked last is new
+    if event.deal_no <= len(deck.answers):  # an answer given again: only who asked last is new
         at = event.deal_no - 1
         again = msgspec.structs.replace(deck.answers[at], request=event.request)
         return msgspec.structs.replace(deck, answers=(*deck.answers[:at], again, *deck.answers[at + 1 :]))

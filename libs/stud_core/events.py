@@ -53,14 +53,14 @@ class DealMode(IntEnum):
 
 
 class PromptKind(IntEnum):
-    """Why a player is asked to show: he won uncalled (P42) or lost at showdown (P45)."""
+    """Why a player is asked to show: they won uncalled (P42) or lost at showdown (P45)."""
 
     UNCALLED_WINNER = 1
     LOSER = 2
 
 
 class Engine(IntEnum):
-    """What is decided otherwise than before; a hand is played and judged by the one that its antes were opened by.
+    """What is decided differently from before; a hand is played and judged by the one its antes were opened with.
 
     FIRST: the button moves after every hand that was started, and preferences are for later questions only.
     SECOND: a hand voided before it has a card leaves the button where it was (B.21), and a preference that is switched
@@ -72,7 +72,7 @@ class Engine(IntEnum):
 
 
 ENGINE: Final = Engine.SECOND
-"""By which hands are begun now."""
+"""The engine with which hands are begun now."""
 
 
 class OutReason(IntEnum):
@@ -274,7 +274,7 @@ class DeckReady(E, frozen=True, gc=False):
 
 
 class AntesOpened(E, frozen=True, gc=False):
-    """``prompted`` seats must answer until ``deadline_ms``; ``posting`` seats post by themselves.
+    """``prompted`` seats must answer until ``deadline_ms``; ``posting`` seats post automatically.
 
     ``engine`` None is the first one, which did not say so.
     """
@@ -449,7 +449,7 @@ class TablePaused(E, frozen=True, gc=False):
 
 
 class TableResumed(E, frozen=True, gc=False):
-    """``reason``: what the system had paused for, where that alone is over."""
+    """``reason``: what the system had paused for, if only that is over."""
 
     operator: str
     reason: str = ""

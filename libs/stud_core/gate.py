@@ -25,7 +25,7 @@ class Wait(StrEnum):
 def hand_gate(state: Table) -> Wait:
     """Why no hand may start now, NOTHING (falsy) when one may.
 
-    ``hand_pause_ms`` after the last hand and the server's memory are not looked at: they are the service's.
+    ``hand_pause_ms`` after the last hand and the server's memory are not looked at: they are the service's business.
     """
     if state.hand is not None:
         return Wait.HAND_RUNNING
@@ -45,6 +45,6 @@ def hand_gate(state: Table) -> Wait:
 
 
 def is_ready(state: Table, seat: int) -> bool:
-    """Whether who sits here is dealt into the next hand: seated, not sitting out, chips to play with."""
+    """Whether the player here is dealt into the next hand: seated, not sitting out, chips to play with."""
     sitting = state.at(seat)
     return sitting.status is Sit.SEATED and not sitting.sitting_out and sitting.stack > 0

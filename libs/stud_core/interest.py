@@ -1,6 +1,6 @@
-"""Who has an interest in a table decides nothing about it.
+"""Whoever has an interest in a table decides nothing about it.
 
-Asked where a caller's command is taken, at the state on which it is decided. Never by ``decide``: the referee decides
+Asked where a caller's command is taken, on the state on which it is decided. Never by ``decide``: the referee decides
 every recorded commit again, and what was decided before anybody asked stays valid.
 """
 
@@ -14,18 +14,18 @@ _ABOUT_A_TABLE = (cmd.PauseTable, cmd.ResumeTable, cmd.DrainTable, cmd.CloseTabl
 
 
 def seated_text(role: str = "operator") -> str:
-    """What whoever sits at a table is told; ``role`` must decide it."""
+    """What somebody who sits at the table is told; ``role`` must decide it."""
     return f"you have a sitting at this table that is not final: another {role} must do it"
 
 
 def dealt_in_text(hand_no: int, role: str = "operator") -> str:
-    """What whoever was dealt into a hand is told; ``role`` must decide it."""
+    """What somebody who was dealt into the hand is told; ``role`` must decide it."""
     return f"you were dealt into hand {hand_no}: another {role} must do it"
 
 
 def own_interest(state: Table, command: cmd.Command) -> Rejection | None:
-    """Refuse a command of an operator who sits at the table, from his reservation until he is paid, or was dealt into
-    the hand that he would void; None where he may, and for what no operator asks.
+    """Refuse a command of an operator who sits at the table, from their reservation until they are paid, or was dealt
+    into the hand they would void; None where they may, and for what no operator asks.
     """
     if not isinstance(command, _ABOUT_A_TABLE) or not command.operator:
         return None

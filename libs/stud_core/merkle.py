@@ -57,7 +57,7 @@ def leaves(seed: bytes, commitment: bytes, cards: Sequence[int], river_rank: Seq
 
 
 def root(hashes: Sequence[bytes]) -> bytes:
-    """Return the root over leaves; raises ValueError for none."""
+    """Return the root over leaves; raises ValueError when there are none."""
     if not hashes:
         raise ValueError("a tree has at least one leaf")
     if len(hashes) == 1:

@@ -42,7 +42,7 @@ def build_pots(paid: Sequence[int], live: Sequence[bool]) -> tuple[Pot, ...]:
 def uncalled(bets: Sequence[int], live: Sequence[bool]) -> tuple[int, int]:
     """Seat and amount of the part of a round's largest live bet that nobody matched; (0, 0) if all was called.
 
-    The second largest contribution of the round counts, whoever made it and whether or not he folded (B.21).
+    The second largest contribution of the round counts, whoever made it and whether or not they folded (B.21).
     """
     *_, second, largest = sorted(bets)
     holder = bets.index(largest)
@@ -50,7 +50,7 @@ def uncalled(bets: Sequence[int], live: Sequence[bool]) -> tuple[int, int]:
 
 
 def called_money(paid: Sequence[int]) -> int:
-    """All chips in the pots but those that a single player put in beyond everybody else.
+    """All chips in the pots except those that a single player put in beyond everybody else.
 
     Only those can be raked (vector 152: the unmatched part of an ante is not).
     """

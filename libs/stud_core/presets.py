@@ -1,6 +1,6 @@
 """The two house-rule pages as data, the stakes they are played at, and table configurations made of both.
 
-What each knob means, which statement of which page it rests on, and why a gap is filled as it is, stands in
+What each knob means, which statement of which page it rests on, and why a gap is filled as it is, is in
 ``docs/rules-gaps.md`` (B.0).
 """
 

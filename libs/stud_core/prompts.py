@@ -1,4 +1,4 @@
-"""Open questions, and who answers them by what else he says."""
+"""Open questions, and what else a player may say that answers them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def prompt_of(prompts: tuple[Prompt, ...], seat: int) -> Prompt | None:
 
 
 def answered_by(state: Table, command: SetPreferences) -> Prompt | None:
-    """The question that is answered by switching on what would have answered it (P6, P44); None when none is.
+    """The question that is answered by switching on what would have answered it (P6, P44); None when there is none.
 
-    Not in a hand that the first engine began, and not by what was on before: then it is a wish for later hands.
+    Not in a hand that the first engine began, and not by what was on already: then it is a wish for later hands.
     """
     hand, sitting = state.hand, state.of(command.account)
     if hand is None or sitting is None or hand.engine is Engine.FIRST:

@@ -78,8 +78,8 @@ class Rejection(msgspec.Struct, frozen=True):
     lists the actions that would have been accepted, ``field`` is the first field that is wrong and ``problems`` lists
     them all. ``least`` and ``most`` bound what would have been accepted: amounts in minor units, or seats. A ``most``
     of 0 says that no amount would. ``turn_id`` is the turn that is open now, ``prompt_id`` the account's open prompt,
-    where the command was for another. ``account`` is one that there is not, ``balance`` what is there where it is too
-    little.
+    where the command was for another. ``account`` is one that does not exist, ``balance`` what there is where that is
+    too little.
     """
 
     reason: str
@@ -97,7 +97,7 @@ class Rejection(msgspec.Struct, frozen=True):
 
     @classmethod
     def of_config(cls, problems: Sequence[Problem]) -> Self:
-        """Refuse what is wrong in several places: for the first of them, and all are told."""
+        """Refuse what is wrong in several places: for the first of them, and all are listed."""
         first = problems[0]
         text = "; ".join([str(problem) for problem in problems])
         return cls(

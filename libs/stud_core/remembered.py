@@ -1,9 +1,9 @@
 """Calls that were accepted, and what each was answered first: small enough to be kept for good.
 
-A call is named by who makes it and the request id he gave it; its content is told apart by a digest. Of each call stay
-15 bytes that name it and 28 that say what it was (12 of its content's digest, the version, one number): in memory about
-160 bytes, 142 to 172 by how full the dictionary is. Neither accounts nor request ids are kept, and nothing of it is
-looked at by the garbage collector.
+A call is named by who makes it and the request id they gave it; its content is told apart by a digest. Of each call
+stay 15 bytes that name it and 28 that say what it was (12 of its content's digest, the version, one number): in memory
+about 160 bytes, 142 to 172 by how full the dictionary is. Neither accounts nor request ids are kept, and the garbage
+collector looks at none of it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Final
 import msgspec
 
 NAME_SIZE: Final = 15
-"""120 bits: nobody finds a second call that is named like another player's. Bytes of up to 15 take 48 in memory."""
+"""120 bits: nobody finds a second call with the name of another player's. Bytes of up to 15 take 48 in memory."""
 
 CONTENT_SIZE: Final = 12
-"""96 bits: who looks for two contents with one digest could fool only himself."""
+"""96 bits: whoever looks for two contents with one digest could fool only themselves."""
 
 _ANSWER: Final = struct.Struct(f">{CONTENT_SIZE}sqq")
 
@@ -96,7 +96,7 @@ class Generations:
         return self._now.get(name) or self._last.get(name)
 
     def put(self, name: bytes, content: bytes, version: int, number: int = 0, *, most: int | None = None) -> None:
-        """Remember an accepted call; with ``most``, of this hand's no more than so many."""
+        """Remember an accepted call; with ``most``, no more than that many of this hand's."""
         self._now.put(name, content, version, number)
         if most is not None:
             self._now.keep(most)

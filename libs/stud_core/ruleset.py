@@ -1,7 +1,7 @@
 """A ruleset is data: every knob of the two house-rule pages as one field.
 
 The numbers of the enums are those of ``stud.common.v1`` (zero is never used). What each knob means
-and which page it comes from stands in ``docs/rules-coverage.md``; presets are in :mod:`stud_core.presets`.
+and which page it comes from is in ``docs/rules-coverage.md``; presets are in :mod:`stud_core.presets`.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Secret(bytes):
 class SecretCards(Sequence[int]):
     """Cards, or anything else that tells of them, in an order that nobody may see.
 
-    No tuple: serialisers (of JSON logs, for instance) would write one out without asking.
+    Not a tuple: serialisers (of JSON logs, for instance) would write one out without asking.
     """
 
     __slots__ = ("_cards",)

@@ -29,7 +29,7 @@ def rank_hand(hand: Hand, seat: int, down: Sequence[int]) -> int:
 def showing_order(hand: Hand, pots: Sequence[Pot]) -> tuple[int, ...]:
     """Live seats in the order in which they show.
 
-    The last to bet or raise on the river first, else who acted first or would have (P37-P40); then clockwise.
+    The last to bet or raise on the river first, else whoever acted first or would have (P37-P40); then clockwise.
     Players in a side pot settle it among themselves before those who are all-in for less (B.15).
     """
     start = hand.order.index(hand.aggressor or hand.first)

@@ -63,7 +63,7 @@ NOT_CONSERVED = "NOT_CONSERVED"
 """Reason of a pause that a decision caused which would have made or lost chips."""
 
 SYSTEM_PAUSES = frozenset({DISPUTED, SETTLEMENT_BLOCKED, CASH_OUT_BLOCKED, DEALER_SILENT, NOT_CONSERVED})
-"""Words that only the system says. An operator's pause has others, so that nothing but an operator ends it."""
+"""Words that only the system uses. An operator's pause has other words, so that nothing but an operator ends it."""
 
 
 class Phase(IntEnum):
@@ -128,7 +128,7 @@ class Hand(S, gc=False):
 
     ``bet`` is this street's total, ``paid`` the whole hand's (ante included, uncalled returned) and
     ``awarded`` what the pots have paid out of it, rake included. While antes are collected ``live`` says
-    who has posted. ``acted`` means: since the last full wager, so he may no longer raise (B.8).
+    who has posted. ``acted`` means: since the last full wager, so they may no longer raise (B.8).
     ``full_level`` is the level of the last full wager; until there is one it is the bring-in on third
     street and 0 later. ``first`` is who acts first or, where nobody can bet, who would have.
     """
@@ -172,7 +172,7 @@ class Hand(S, gc=False):
     prompts: tuple[Prompt, ...] = ()
     awarded: int = 0
     rake: int = 0
-    # how it ended, for who wants to see it
+    # how it ended, for anybody who wants to see it
     uncalled: tuple[UncalledReturned, ...] = ()
     ranks: list[int] = msgspec.field(default_factory=lambda: [0] * 9)
     paid_pots: tuple[PotAwarded, ...] = ()
@@ -241,7 +241,7 @@ class Table(S, gc=False):
 
     @property
     def standing(self) -> str:
-        """Why no hand may start for the sake of money, empty when nothing stands: no operator resumes over it."""
+        """Why money keeps a hand from starting, empty when nothing does: no operator resumes over it."""
         if self.disputed_hand:
             return DISPUTED
         if self.settlement_blocked:
@@ -251,7 +251,7 @@ class Table(S, gc=False):
 
     @property
     def stands_for(self) -> str:
-        """Why no hand is started, empty when nothing but the gate's own conditions is in the way."""
+        """Why no hand is started; empty when only the gate's own conditions are in the way."""
         if self.parked and self.paused == DEALER_SILENT:
             return self.standing or self.parked  # what the dealer said may be what is parked
         return self.standing or self.paused or self.parked

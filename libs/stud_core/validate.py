@@ -1,5 +1,5 @@
 """Whether a table may be opened with a configuration: the range of every knob and parameter. What a table is called is
-none of them: its id names a log, and the log says what it may be.
+not among them: its id names a log, and the log says what it may be.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ RANGES: Final[dict[str, tuple[int, int]]] = {
 }
 """Least and greatest value of every knob that is a number; a name counts its characters, a limit its one amount.
 
-Tables in XTS may rake more; only they may have clocks of 0. Nothing plays by a time bank or a memory for who left with
-more, so that no table may promise one.
+Tables in XTS may rake more; only they may have clocks of 0. Nothing plays by a time bank or a memory of what a leaver
+took along, so no table may promise one.
 """
 
 _CLOCKS: Final = ("action_clock_ms", "ante_clock_ms", "show_clock_ms")
@@ -87,7 +87,7 @@ def _table_faults(config: TableConfig, *, test: bool) -> Iterator[Fault]:
     small = min(max(config.small_bet, 2), MAX_AMOUNT)  # where it is wrong itself, the rest is held against the nearest
     if not small <= config.big_bet <= MAX_AMOUNT:
         yield "big_bet", f"lies between the small bet and {MAX_AMOUNT}", small, MAX_AMOUNT
-    # No rule relates the ante to the bets (W5, W6); for money a larger one is taken for a slip of the operator.
+    # No rule relates the ante to the bets (W5, W6); for money a larger one is taken for an operator's slip.
     most = MAX_AMOUNT if test else small
     if not 0 <= config.ante <= most:
         yield "ante", f"lies between 0 and {most if test else 'the small bet'}", 0, most
@@ -105,7 +105,7 @@ def _table_faults(config: TableConfig, *, test: bool) -> Iterator[Fault]:
 
 def _limit_faults(config: TableConfig) -> Iterator[Problem]:
     """Both buy-in limits, by themselves and by what they come to at this table. Bounds are in the unit that a limit was
-    given in; small bets of a small bet that is wrong itself come to nothing that could be judged.
+    given in; a number of small bets cannot be judged where the small bet itself is wrong.
     """
     floor = 1
     for field in ("min_buy_in", "max_buy_in"):

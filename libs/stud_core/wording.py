@@ -11,7 +11,7 @@ _SIZES: Final = {Size.LOW: "small", Size.HIGH: "big"}
 
 
 def phrase(option: Option, among: Sequence[Option] = ()) -> str:
-    """An option as a player would say it: ``call 1500``, ``raise to 2500``; its size where amounts do not tell."""
+    """An option as a player would say it: ``call 1500``, ``raise to 2500``; its size where the amount does not tell."""
     name = word(option.verb)
     if option.verb in {Verb.FOLD, Verb.CHECK}:
         return name

@@ -1,7 +1,7 @@
 """The event log: versioned, hash-chained, append-only streams with an outbox. Bytes in, bytes out; it knows no poker
 and no protobuf.
 
-For who uses a log:
+For users of a log:
 
     log            the port, in tiers
     types          the values that cross it, and what it may refuse

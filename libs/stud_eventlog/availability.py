@@ -61,7 +61,7 @@ class Availability:
             else:
                 if losses == self._losses:
                     break
-                continue  # something was lost while verifying: once more, without a pause
+                continue  # something was lost while verifying: again, without a pause
             await asyncio.sleep(pauses.next_s())
         logger.info("the event log is back, and holds what it had acknowledged")
         self._up.set()

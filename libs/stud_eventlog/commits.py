@@ -15,7 +15,7 @@ from stud_eventlog.writing import Backend, Writer
 
 
 class Reads(Protocol):
-    """What a store must do for who reads. Raises LogUnavailable."""
+    """What a store must do for readers. Raises LogUnavailable."""
 
     async def head(self, stream: str) -> Head: ...
 
@@ -27,7 +27,7 @@ class Commits:
 
     def __init__(self, backend: Backend, reads: Reads, *, max_in_flight: int) -> None:
         self.commits_moved = 0
-        """Commits that were read or written so far: while it grows something is being done."""
+        """Commits read or written so far: while it grows there is progress."""
         self._backend = backend
         self._reads = reads
         self._writer = Writer(backend, max_in_flight=max_in_flight)

@@ -53,7 +53,7 @@ def as_feed_entry(row: Row) -> FeedEntry:
 
 
 def feed_entry(feed: str, entry_id: bytes, fields: Sequence[bytes]) -> FeedEntry:
-    """Decodes an entry of a feed, or of a log read as one. What is no entry of a feed comes without a stream, at
+    """Decodes an entry of a feed, or of a log read as one. What is not an entry of a feed comes without a stream, at
     version 0: the reader must be able to pass it. Raises ChainBroken for a log's.
     """
     kind = keys.parse_stream(feed)
@@ -115,8 +115,8 @@ def is_log(feed: str) -> bool:
 
 
 def stored_position(cursor: str, stored: object) -> str:
-    """Returns what a stored cursor says. One that is no position counts as none: its reader starts over, which does no
-    harm, and nobody else has to stand still for it.
+    """Returns what a stored cursor says. One that is not a position counts as missing: its reader starts over, which
+    does no harm, and nobody else has to stand still for it.
     """
     if stored is None:
         return START

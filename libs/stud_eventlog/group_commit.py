@@ -2,7 +2,7 @@
 until it is settled.
 
 At most `max_in_flight` pipelines are on their first attempt, never two that touch the same stream. One that gets no
-answer gives up that place and goes on repeating beside the others, so it holds up its own streams only. Knows nothing
+answer gives up that place and goes on repeating beside the others, so it holds up only its own streams. Knows nothing
 of servers: `send` does the writing.
 """
 

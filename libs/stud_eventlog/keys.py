@@ -141,7 +141,7 @@ def cursor(service: str, feed: str) -> str:
 
 
 def probe(service: str) -> str:
-    """Returns the key that a service writes to see whether it can: one of its cursors, of a feed that there is not."""
+    """Returns the key that a service writes to see whether it can: a cursor of no existing feed."""
     return cursor(service, _in_shard(0, "probe"))
 
 

@@ -1,5 +1,5 @@
-"""The port, in tiers: what every event log can do. Ask for the tier you need; all of it is for who opens and closes a
-log, or hands it on.
+"""The port, in tiers: what every event log can do. Ask for the tier you need; all of it is for those who open and close
+a log, or hand it on.
 
     Reachable             is it there?
     ├── CommitLog         streams of commits with optimistic concurrency, and an outbox per append
@@ -81,7 +81,7 @@ class Feeds(Reachable, Protocol):
     on_cursor_ahead: OnCursorAhead | None
 
     async def read_feeds(self, positions: Mapping[str, str], limit: int = 256, block_ms: int = 1000) -> list[FeedEntry]:
-        """Returns at most `limit` entries behind the given positions ("0-0" = from the start), in order within each
+        """Returns at most `limit` entries after the given positions ("0-0" = from the start), in order within each
         feed.
 
         Waits up to `block_ms` for the first one. A log that is read as a feed (verdicts) may be among them. Meant for
@@ -144,7 +144,8 @@ class EventLog(CommitLog, Feeds, DeadLetters, Protocol):
 
     async def trouble(self, service: str) -> Trouble | None:
         """Returns why a log that answers cannot be written by this service, may lose what is written, or is nearly
-        full; None = all is well. Writes something harmless to find out. Raises LogUnavailable when it does not answer.
+        full; None = nothing is wrong. Writes something harmless to find out. Raises LogUnavailable when it does not
+        answer.
         """
 
     async def initialise(self) -> bool:

@@ -46,8 +46,8 @@ class Script:
 #       body; lobby field ('' = no row); then, for each line of the outbox, the number of its feed in KEYS and the
 #       event; and the lobby's value last.
 # Answers the new version when written; {1, hash} when this very commit is there already; {0, version, hash} when
-# another is. The outbox goes first: were a line of it refused, the commit would not be there, and a message without a
-# commit is the smaller evil. For the same reason nothing is written before all keys have been seen to be of the right
+# another is. The outbox goes first: if a line of it were refused, the commit would not be there, and a message without
+# a commit is the smaller evil. For the same reason nothing is written before all keys have been seen to be of the right
 # type.
 APPEND = Script("""
 local log, expected = KEYS[1], tonumber(ARGV[1])
@@ -116,9 +116,9 @@ return 1
 """)
 
 # KEYS: the cursor. ARGV: the new position, the feed, '1' if the feed is a log. A cursor moves forward only, unless it
-# points at nothing that the feed still has: then the feed went back in time and the old position is a relic. What is no
-# position at all gives way too.
-# (Trimming keeps the entry at every cursor; a log is compared by its last id, since it may be archived.)
+# points at nothing that the feed still has: then the feed went back in time and the old position is a relic. What is
+# not a position at all gives way too. (Trimming keeps the entry at every cursor; a log is compared by its last id,
+# since it may be archived.)
 STORE_CURSOR = Script("""
 local function parts(id)
   local a, b = string.match(id, '^(%d+)%-(%d+)$')

@@ -24,5 +24,5 @@ class Pauses:
         return pause_s * (0.5 + self._spread() / 2)
 
     def start_over(self) -> None:
-        """Something worked: the next failure waits only shortly again."""
+        """Something worked: the next failure waits only briefly again."""
         self._next_s = self._first_s

@@ -1,5 +1,5 @@
 """What the server's access list must permit a service. Asked while services run: a list may be changed under them, and
-an append that is refused is noticed only where somebody acts.
+a refused append is noticed only where somebody acts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Reading a part of a log: onwards in pages, backwards from its end, or one commit. Over any `log.CommitLog`.
 
-Nothing is checked here, as with `CommitLog.read`: it is for who must go on where a chain is broken, or holds what he
-reads to hashes of his own. Whoever folds a log and trusts what comes out reads it with `CommitLog.read_all`.
+Nothing is checked here, as with `CommitLog.read`: it is for readers that must go on where a chain is broken, or check
+what they read against hashes of their own. Whoever folds a log and trusts what comes out reads it with
+`CommitLog.read_all`.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from stud_eventlog.types import StoredCommit
 async def read_pages(
     log: CommitLog, stream: str, after: int = 0, *, up_to: int | None = None, page: int = PAGE
 ) -> AsyncIterator[list[StoredCommit]]:
-    """Yields the commits with versions above `after`, and not above `up_to`, so many at a time; never an empty page.
+    """Yields the commits with versions above `after`, and not above `up_to`, that many at a time; never an empty page.
 
-    Between two pages others have their turn, however fast the log answers. Missing commits are passed over.
+    Between two pages others have their turn, however fast the log answers. Missing commits are skipped.
     """
     while up_to is None or after < up_to:
         limit = page if up_to is None else min(page, up_to - after)
@@ -42,8 +43,8 @@ async def read_forwards(
 
 
 async def read_backwards(log: CommitLog, stream: str, *, page: int = PAGE) -> AsyncIterator[StoredCommit]:
-    """Yields a log's commits from the last one there is now to the first, reading so many at a time: for who finds
-    what he looks for near the end of a long log. Raises ChainBroken when the last one was deleted.
+    """Yields a log's commits from the last one there is now to the first, reading that many at a time: for readers that
+    find what they look for near the end of a long log. Raises ChainBroken when the last one was deleted.
     """
     end = (await log.head(stream)).version
     while end > 0:

@@ -97,7 +97,7 @@ class RedisEventLog(Commits, RedisFeeds, RedisDeadLetters):
         on_cursor_ahead: OnCursorAhead | None = None,
     ) -> RedisEventLog:
         """Connects and checks the server: LogUnavailable when it does not answer, UnsafeServer when it may lose
-        commits, UnusableUrl when `url` is none.
+        commits, UnusableUrl when `url` cannot be used.
 
         `url` is redis://[user:password@]host:port[/db], rediss:// or unix://.
         """
@@ -143,7 +143,7 @@ class RedisEventLog(Commits, RedisFeeds, RedisDeadLetters):
             raise UnsafeServer(problems)
 
     async def _verify(self) -> None:
-        for wire in self._wires:  # what was lost was lost to all of them, and is told once
+        for wire in self._wires:  # what was lost was lost to all of them, and is reported once
             wire.renew_idle()
         await super()._verify()
 

@@ -68,8 +68,8 @@ class RedisWire:
         self._used: set[AbstractConnection] = set()
         self._hung_up: set[AbstractConnection] = set()
         self._stale: set[AbstractConnection] = set()
-        # First come, first served, which the pool is not; and who waits in vain learns that we are busy, not that the
-        # server is lost.
+        # First come, first served, which the pool is not; and a caller that waits in vain learns that we are busy, not
+        # that the server is lost.
         self._turns = asyncio.Semaphore(connections)
         self._pool = _pool(
             url,
@@ -150,8 +150,8 @@ class RedisWire:
 
     async def _reconnected(self, connection: AbstractConnection) -> None:
         self.generation += 1
-        # One that we closed ourselves says nothing about the server: calls that are given up, as many as anybody likes,
-        # must not have the others refused.
+        # One that we closed ourselves says nothing about the server: given-up calls, as many as anybody likes, must not
+        # get the others refused.
         ours = connection in self._hung_up
         self._hung_up.discard(connection)
         self._stale.discard(connection)
@@ -165,8 +165,8 @@ class RedisWire:
         return replies + [Lost(sent, text)] * (len(commands) - len(replies))
 
     def renew_idle(self) -> None:
-        """Connections that nobody uses are made anew when somebody does, and by him: closed here, one that is just
-        being handed out would break in his hands.
+        """Connections that nobody uses are made anew when somebody does, and by them: closed here, one that is just
+        being handed out would break in their hands.
         """
         idle = self._seen - self._used
         self._hung_up |= idle

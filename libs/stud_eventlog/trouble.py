@@ -1,5 +1,5 @@
 """What keeps a server that answers from being written, or from keeping what it acknowledges: looked at before the first
-use, and while it runs. Told in words, since people must help.
+use, and while it runs. Put into words, since people must help.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ SETTING_NAMES = tuple(_SETTINGS)
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """`code` is shown where people look for why nothing moves, `why` is what the server said, `help` what to do.
+    """`code` is shown where people look to see why nothing moves, `why` is what the server said, `help` what to do.
 
     With `refuses` nothing can be written; without it play may go on, but nothing new should begin. `serving`: whether
-    who asks for health should still be sent here.
+    those who ask for health should still be sent here.
     """
 
     code: str
@@ -61,7 +61,7 @@ def of_a_key(code: str) -> bool:
 
 
 def unseen(code: str, text: str) -> Trouble:
-    """Returns the trouble of a server that does not say any more whether it keeps what it acknowledges."""
+    """Returns the trouble of a server that no longer says whether it keeps what it acknowledges."""
     return replace(refused(code, text), refuses=False)
 
 
@@ -77,7 +77,7 @@ def full(ratio: float) -> Trouble:
 
 
 def parse_version(text: str) -> tuple[int, int]:
-    """Returns (major, minor) of a version such as "7.2.4" or "255.255.255"; (0, 0) when it is none."""
+    """Returns (major, minor) of a version such as "7.2.4" or "255.255.255"; (0, 0) when it is not one."""
     parts = text.split(".")
     try:
         return int(parts[0]), int(parts[1])

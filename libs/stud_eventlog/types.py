@@ -232,7 +232,7 @@ class NotInitialised(EventLogError):
 
 
 class AnotherLog(NotInitialised):
-    """The log was initialised anew under this process: what it had acknowledged is not in it."""
+    """The log was initialised again under this process: what it had acknowledged is not in it."""
 
     def __init__(self) -> None:
         EventLogError.__init__(

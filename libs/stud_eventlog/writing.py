@@ -86,7 +86,7 @@ class Acknowledged:
         return self._heads.get(stream)
 
     def record(self, append: Append, head: Head) -> None:
-        """Notes that `append` became `head`. An old append that was acknowledged once more changes nothing."""
+        """Notes that `append` became `head`. An old append that is acknowledged again changes nothing."""
         stream = append.stream
         last = self._heads.get(stream)
         if last is not None and head.version <= last.version:
@@ -156,7 +156,7 @@ class Writer:
     # Appending
 
     async def append(self, append: Append) -> Head:
-        """See EventLog.append. A cancelled caller cancels only his own future, never the write."""
+        """See EventLog.append. A cancelled caller cancels only its own future, never the write."""
         return await self._submit([append])[0]
 
     async def append_many(self, appends: Sequence[Append]) -> list[Head | VersionConflict]:
@@ -231,7 +231,7 @@ class Writer:
                 try:
                     await self._restore(stream, found, head)
                 except LogBehind:
-                    continue  # told through the callback; appends to the stream are refused from now on
+                    continue  # reported through the callback; appends to the stream are refused from now on
 
     async def _restore(self, stream: str, found: Elsewhere, acked: Head | None) -> None:
         """Writes the lost commits of a stream again, the very same bytes, or raises LogBehind."""

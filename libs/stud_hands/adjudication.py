@@ -25,7 +25,7 @@ from stud_hands.record import RecordedHand, said_once
 from stud_hands.script import Script, table_config
 
 MAX_READINGS: Final = 16  # ways to read wagers whose declared size is not recorded
-FREE_DRAWS: Final = 8  # of boards that nothing is known of
+FREE_DRAWS: Final = 8  # of boards that nothing is known about
 DRAWS: Final = 3  # where boards are hidden, since only play shows whether they serve
 
 
@@ -79,7 +79,7 @@ def _judge(hand: RecordedHand, rng: Random) -> Verdict:
                 return verdict
             found.append(verdict)
             if not cards.fits_awards:
-                break  # a search so wide that found nothing would hardly find more the next time
+                break  # a search this wide that found nothing would hardly find more the next time
     # A match that leaves something unchecked is better than a mismatch; among equals the first reading counts.
     return min(found, key=lambda verdict: not verdict.matched)
 
@@ -127,7 +127,8 @@ def _readings(script: Script) -> Iterator[CorePlay]:
 
 def _illegal_amounts(script: Script, rng: Random) -> list[str]:
     """Play the recorded actions with made-up boards for everybody, known ones too, that let the recorded players come
-    out: what is refused then is no matter of the cards. Empty where nothing is refused, or where nobody's boards serve.
+    out: what is refused then is not a matter of the cards. Empty where nothing is refused, or where nobody's boards
+    serve.
     """
     course = script.course
     bare = msgspec.structs.replace(

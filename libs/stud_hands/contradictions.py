@@ -35,7 +35,7 @@ _PLAY: Final = (*ACTIONS, Street)
 
 
 def unplayable(hand: RecordedHand) -> list[str]:
-    """What no deck or course of streets can be made of."""
+    """What no deck or course of streets can be made from."""
     return [*_cards_dealt_twice(hand), *_streets_out_of_order(hand), *_late_deals(hand)]
 
 
@@ -194,12 +194,12 @@ def _stands_before(hand: RecordedHand, early: tuple[type, ...], late: tuple[type
 
 
 def _showing(hand: RecordedHand) -> Iterator[str]:
-    """Who has folded has nothing to show; everybody else shows or mucks once."""
+    """Players who have folded have nothing to show; everybody else shows or mucks once."""
     folded = {event.player for event in hand.events if isinstance(event, Fold)}
     told = [event for event in hand.events if isinstance(event, Show | Muck)]
     for event in told:
         if event.player in folded:
-            yield f"{event.player} {'shows' if isinstance(event, Show) else 'mucks'} though he has folded"
+            yield f"{event.player} {'shows' if isinstance(event, Show) else 'mucks'} though they have folded"
         if isinstance(event, Show) and max(Counter(c for c in event.cards if known(c)).values(), default=0) > 1:
             yield f"{event.player} shows a card twice"
     for player, number in Counter(event.player for event in told).items():

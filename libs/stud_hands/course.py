@@ -58,7 +58,7 @@ class StreetFacts(msgspec.Struct, frozen=True):
     """Who was dealt a card on a street, which of them had no chips left, and who acted first (None nobody).
 
     ``common``: the river is one card for all. ``high_wager``: fourth street saw a wager that takes an open pair.
-    ``declined``: on third street the first to act folded, which only he may who sits behind an all-in low card.
+    ``declined``: on third street the first to act folded, which only a player behind an all-in low card may do.
     """
 
     street: int
@@ -83,7 +83,7 @@ class Course(msgspec.Struct, frozen=True):
     """A hand's facts. ``paid`` is by seat (index 0 unused), without what came back uncalled.
 
     ``down`` and ``up`` are cards by seat in the order dealt, None = hidden; the river counts as down. ``forced`` are
-    cards that a player showed and that must be among his hidden ones; ``best_five`` is set when he showed only those.
+    cards that a player showed and that must be among their hidden ones; ``best_five`` is set if they showed only those.
     """
 
     hand_id: str
@@ -265,7 +265,7 @@ def _shown_cards(reader: _Reader) -> tuple[dict[int, tuple[int, ...]], dict[int,
                 raise ContradictionError(f"{name} shows {card_name(card)}, which {other} was dealt")
         if len(extra) > hidden:
             cards = ", ".join(card_name(card) for card in extra)
-            of_his = f"only {hidden} of his cards are unknown" if hidden else "which he was not dealt"
+            of_his = f"only {hidden} of their cards are unknown" if hidden else "which they were not dealt"
             raise ContradictionError(f"{name} shows {cards}, {of_his}")
         if extra:
             forced[seat] = extra
@@ -276,7 +276,7 @@ def _shown_cards(reader: _Reader) -> tuple[dict[int, tuple[int, ...]], dict[int,
 
 
 def _find_river(reader: _Reader) -> None:
-    """A river for all that is hidden, but that somebody shows who has no other place for so many cards."""
+    """A hidden river for all, known because somebody who shows has no other place for so many cards."""
     if reader.community is not None or not any(facts.common for facts in reader.streets):
         return
     whole = [set(cards) for cards in reader.shown.values() if len(cards) == HAND]

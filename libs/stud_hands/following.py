@@ -91,7 +91,7 @@ class Follower:
         return seat in self.script.course.shows
 
     def differences(self, *, awards: bool = True) -> list[str]:
-        """What came out otherwise, nothing for a match. ``awards`` False leaves those to somebody else."""
+        """What came out differently, nothing for a match. ``awards`` False leaves those to somebody else."""
         played = Outcome(self._antes, tuple(self.moves), self._uncalled, self._awards)
         return compare(self.script.course.expected, played, self._names, awards=awards)
 
@@ -129,7 +129,7 @@ def matching_options(move: Move, options: Sequence[Option]) -> list[Option]:
 
 
 def literal_verb(move: Move, options: Sequence[Option]) -> Verb:
-    """The verb to try an action with that matches none: the wager that is possible, so that its amount is judged."""
+    """The verb to try for an action that matches none: the wager that is possible, so that its amount is judged."""
     possible = {o.verb for o in options}
     if move.verb in _WAGER_NAMES and possible & WAGERS:
         return min(possible & WAGERS)

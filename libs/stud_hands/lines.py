@@ -1,4 +1,4 @@
-"""Finds JSON values that a printer has spread over lines, so that one of them is told as one and not line by line.
+"""Finds JSON values that a printer has spread over lines, so that each is reported as one and not line by line.
 
 What a hand is, is not known here.
 """
@@ -15,7 +15,7 @@ _MOST_LINES: Final = 100_000  # of one value; a file that goes on longer is read
 
 
 def whole_values(lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    """Yield numbered lines as they come; those that only together are one value as one, with the first one's number.
+    """Yield numbered lines as they come; those that only together make one value as one, with the first one's number.
 
     Printers leave the opening bracket alone on its line, and the closing one below it. Nothing else is held back.
     """

@@ -45,7 +45,7 @@ def results(course: Course, rules: Ruleset) -> list[Winners]:
             yield from extend((*winners, frozenset()), position + 1)
             return
         eligible = frozenset(pots[position].eligible)
-        # Who wins a pot wins every smaller one he is in with the same hand.
+        # Whoever wins a pot wins every smaller one they are in with the same hand.
         inherited = next((won & eligible for won in reversed(winners) if won & eligible), None)
         competing = _competing(course, eligible, nets[position])
         for chosen in _subsets(competing) if inherited is None else [inherited]:
@@ -73,7 +73,7 @@ def shares(course: Course, rules: Ruleset, winners: Winners, hands: dict[int, li
 
 
 def _competing(course: Course, eligible: frozenset[int], net: int) -> frozenset[int]:
-    """Who of a pot can be its winner: he was paid something (unless there are too few units for all), and did not
+    """Who in a pot can be its winner: they were paid something (unless there are too few units for all), and did not
     muck before a shown hand. Where there are too few units a hand that gets none may be mucked though it ties.
     """
     paid = course.expected.awards.keys()
@@ -104,7 +104,7 @@ def _pays(winners: Winners, nets: Sequence[int], course: Course) -> bool:
 def arithmetic(course: Course, config: TableConfig) -> list[str]:
     """Say where turns, amounts, the uncalled return and the awards do not fit each other; needs no cards.
 
-    Only who is first on a street depends on cards; everybody after him does not.
+    Only who is first on a street depends on cards; those who follow do not.
     """
     names = course.names
     faults: list[str] = []

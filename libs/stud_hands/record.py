@@ -1,4 +1,4 @@
-"""Recorded hands: one JSON object a line, as in ``tests/golden/hands``.
+"""Recorded hands: one JSON object per line, as in ``tests/golden/hands``.
 
 Reads files and checks the format of each line. Whether what a hand says agrees with itself is asked later
 (``contradictions``); how a hand is played or judged is not known here. Money is integer minor units, seats are the
@@ -30,8 +30,8 @@ _LEADING_ID: Final = re.compile(r'\s*\{\s*"id"\s*:\s*"([^"\\]{1,200})"')
 
 
 class BadHandError(ValueError):
-    """A line that is no hand in the format; the text says what is wrong and what would be right. ``hand_id`` is empty
-    where not even that can be read.
+    """A line that is not a hand in the format; the text says what is wrong and what would be right. ``hand_id`` is
+    empty where not even that can be read.
     """
 
     def __init__(self, text: str, hand_id: str = "") -> None:
@@ -40,7 +40,7 @@ class BadHandError(ValueError):
 
 
 class Seat(msgspec.Struct, frozen=True):
-    """A player who was dealt in; ``stack`` is what he had before the ante."""
+    """A player who was dealt in; ``stack`` is what they had before the ante."""
 
     seat: int
     player: str
@@ -121,7 +121,7 @@ class Uncalled(_Event, frozen=True, tag="uncalled"):
 
 
 class Show(_Event, frozen=True, tag="show"):
-    """All the player's cards, or only some of them, mostly his best five."""
+    """All the player's cards, or only some of them, mostly the best five."""
 
     player: str
     cards: tuple[str, ...]
@@ -158,7 +158,7 @@ class RecordedHand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BadLine(msgspec.Struct, frozen=True):
-    """A line that is no hand: ``line`` counts from 1; 0 means the file itself could not be read, or holds none.
+    """A line that is not a hand: ``line`` counts from 1; 0 means the file itself could not be read, or holds none.
     ``hand_id`` is empty where it cannot be read.
     """
 
@@ -177,8 +177,8 @@ def verb_of(action: Action) -> str:
 
 
 def read_places(path: Path, name: str = "") -> Iterator[tuple[str, RecordedHand | BadLine]]:
-    """Yield the hands of a file in order, each with where it stands; what is none comes as :class:`BadLine`. One line
-    is held at a time.
+    """Yield the hands of a file in order, each with where it stands; what is not one comes as :class:`BadLine`. One
+    line is held at a time.
 
     ``-`` is standard input; ``name`` is what to call the file, if not by its path.
     """
@@ -245,12 +245,12 @@ def parse_hand(line: bytes | str) -> RecordedHand:
 
 
 def said_once(texts: Iterable[str]) -> str:
-    """Join what is wrong, the same thing once however often it is found; empty where nothing is."""
+    """Join what is wrong, each thing once however often it is found; empty where nothing is."""
     return "; ".join(dict.fromkeys(texts))
 
 
 def _id_of(line: bytes | str) -> str:
-    """The id that a line begins with though it is no hand, so that whoever looks for it finds it."""
+    """The id that a line begins with though it is not a hand, so that whoever looks for it finds it."""
     text = line if isinstance(line, str) else line.decode(errors="replace")
     found = _LEADING_ID.match(text)
     return found[1] if found else ""
@@ -262,7 +262,7 @@ def known(card: str) -> bool:
 
 
 def common_card(street: Street) -> str | None:
-    """The community card of a street, None when everybody got his own."""
+    """The community card of a street, None when everybody got their own."""
     if street.community is None or isinstance(street.community, str):
         return street.community
     return street.community[0] if street.community else None
@@ -300,7 +300,7 @@ def _header_problems(hand: RecordedHand) -> Iterator[str]:
 
 
 def _money_problems(hand: RecordedHand) -> Iterator[str]:
-    """Amounts that are none, or that no ledger books at once."""
+    """Amounts that are invalid, or that no ledger books at once."""
     amounts = [("small_bet", hand.small_bet), ("big_bet", hand.big_bet), ("ante", hand.ante), ("rake", hand.rake)]
     amounts += [("pot_total", hand.pot_total)]
     amounts += [(f"the stack of {seat.player}", seat.stack) for seat in hand.seats]

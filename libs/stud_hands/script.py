@@ -28,7 +28,7 @@ from stud_hands.record import BringIn, Call, RecordedHand
 
 
 class Script(msgspec.Struct, frozen=True):
-    """A hand to play: sit everybody down with his stack, stack the deck, make the moves, answer the prompts.
+    """A hand to play: sit everybody down with their stack, stack the deck, make the moves, answer the prompts.
 
     ``deck`` is the order of all 52 cards.
     """

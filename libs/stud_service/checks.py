@@ -20,7 +20,7 @@ def require_account(name: str) -> str:
 
 
 def require_table(table_id: str) -> str:
-    """Raises Refused(INVALID_FIELD) unless there may be a table of that id."""
+    """Raises Refused(INVALID_FIELD) unless a table may have that id."""
     try:
         return keys.check_table_id(table_id)
     except ValueError as why:
@@ -28,7 +28,7 @@ def require_table(table_id: str) -> str:
 
 
 def require_hand_no(hand_no: int) -> int:
-    """Raises Refused(INVALID_FIELD) unless there may be a hand of that number."""
+    """Raises Refused(INVALID_FIELD) unless a hand may have that number."""
     if hand_no < 1:
         raise Refused("INVALID_FIELD", f"hand_no is {hand_no}: hands count from 1", field="hand_no", min="1")
     return hand_no
@@ -48,7 +48,7 @@ def require_request_id(request_id: str) -> str:
 
 
 def require_text(value: str, field: str, max_length: int) -> str:
-    """Raises Refused(INVALID_FIELD) unless the text has 1 to `max_length` printable characters, not only blanks."""
+    """Raises Refused(INVALID_FIELD) unless the text has 1 to `max_length` printable characters, not all blank."""
     limits = {"field": field, "min": "1", "max": str(max_length)}
     if not value.strip():
         raise Refused("INVALID_FIELD", f"{field} is empty: want 1 to {max_length} characters", **limits)

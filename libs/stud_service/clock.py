@@ -1,8 +1,8 @@
-"""The only time of a service: the wall clock of the moment it was started, carried on by monotonic time.
+"""The only time of a service: the wall clock at the moment it was started, carried on by monotonic time.
 
 A wall clock can be set: by hand, by a time server, by a machine that was suspended and wakes. Read directly it would
 make a turn last an hour, or be over before it began, and timers, which run on monotonic time, would disagree with every
-deadline. Here time only ever goes on; that the wall clock was set is noticed, told, and followed at one moment.
+deadline. Here time only ever goes on; that the wall clock was set is noticed, reported, and followed at one moment.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a feed's entry says by the log that it names.
 
 Entries are copies, and nothing chains them: a changed byte, or an entry that somebody put there, would move chips that
-no log speaks of. So where money depends on it the log is asked (ADR 0005).
+no log knows of. So where money depends on it the log is asked (ADR 0005).
 """
 
 from __future__ import annotations

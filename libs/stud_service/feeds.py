@@ -41,7 +41,7 @@ __all__ = ["Counts", "FeedReader", "Poison"]
 logger = structlog.get_logger(__name__)
 
 LIMIT = 256
-"""Entries of one batch; handling so many at a time has seven times the throughput of one at a time."""
+"""Entries of one batch; handling this many at a time has seven times the throughput of one at a time."""
 
 BLOCK_MS = 1_000
 TRIM_EVERY_S = 60.0
@@ -86,7 +86,7 @@ class FeedReader:
     ) -> None:
         """`handle` gets entries of one table and returns when their effects are durable; `key` returns the table's id,
         or None for an entry to skip. `feeds`: some of those that it follows, instead of all. Raises ValueError for one
-        that the table of services does not name: whoever writes it would drop what has not been read here.
+        that the table of services does not name: its writer would drop what has not been read here.
         """
         service = service_called(kit.name, services)
         currencies = kit.settings.currencies
@@ -122,12 +122,12 @@ class FeedReader:
 
     @property
     def held(self) -> frozenset[str]:
-        """Tables of which messages are parked, or being handled just now."""
+        """Tables with messages that are parked, or being handled just now."""
         return self._parking.tables | self._in_hand
 
     @property
     def parked(self) -> frozenset[str]:
-        """Tables whose line is parked, as far as known here."""
+        """Tables whose line is parked, as far as is known here."""
         return self._parking.tables
 
     async def run(self) -> None:
@@ -140,13 +140,13 @@ class FeedReader:
                 if self._trim_readers:
                     together.create_task(for_ever(self._trim_on, f"{self._service} trims feeds"))
         finally:
-            # Saves the next start some repetition; if it does not work out nothing is lost.
+            # Saves the next start some repetition; if it fails nothing is lost.
             with suppress(EventLogError, TimeoutError):
                 async with asyncio.timeout(LAST_SAVE_S):
                     await self._save()
 
     async def _recover(self) -> None:
-        """Continues where this service was, whoever ran it."""
+        """Continues where this service was, whichever process ran it."""
 
         async def load() -> None:
             self._positions.update(await self._log.load_cursors(self._service, list(self._positions)))
@@ -183,7 +183,7 @@ class FeedReader:
         return await self._log.read_feeds(positions, self._limit, self._block_ms)
 
     def _rewind(self, feed: str, cursor: str, last: str) -> None:
-        """The log says that a position is none: it lost entries that were read. Called while reading, before it
+        """The log says that a position does not exist: it lost entries that were read. Called while reading, before it
         answers.
         """
         if feed in self._positions:
@@ -230,7 +230,7 @@ class FeedReader:
         self._save_is_due.set()
 
     def _table_of(self, entry: FeedEntry) -> str | None:
-        """Returns whose entry it is, if need be by its stream alone: then handling it will fail and park it.
+        """Returns whose entry it is, if need be by its stream alone: handling it will then fail and park it.
 
         What no log of that feed can have sent is nobody's. A ledger's feed tells which log counts, whatever it names.
         """
@@ -273,7 +273,7 @@ class FeedReader:
             try:
                 await self._handle_settled(table, line)
             except (Poison, *STANDS_STILL):
-                pass  # one by one then, to find out which; what went well before it is recognised as done
+                pass  # one by one then, to find out which; what succeeded before it is recognised as done
             else:
                 return []
         return await self._take_singly(table, line)
@@ -299,7 +299,7 @@ class FeedReader:
         return stopped
 
     async def _handle_settled(self, table: str, line: Sequence[FeedEntry]) -> None:
-        """Has entries handled, again and again while something is only in the way. Raises Poison, STANDS_STILL."""
+        """Has entries handled, again and again while something is merely in the way. Raises Poison, STANDS_STILL."""
 
         async def handle() -> None:
             await self._handle(line)

@@ -1,7 +1,7 @@
-"""What a service says of its health (grpc.health.v1), to everybody who asks.
+"""What a service says about its health (grpc.health.v1), to everybody who asks.
 
 The library's own servicer writes to a watcher while it holds the lock that a change needs: one client that takes no
-bytes, and it needs no token, would keep the status from ever changing and the service from stopping.
+bytes (it needs no token) would keep the status from ever changing and the service from stopping.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 COMMITS_KEY: Final = "stud-commits"
-"""In the trailing metadata of the answer that a service does not serve: how many commits it has read and written.
-Whoever waits for it sees by that whether it only takes long.
+"""In the trailing metadata of the answer that a service does not serve: how many commits it has read and written. From
+that whoever waits for it sees whether it is merely slow.
 """
 
 Request = health_pb2.HealthCheckRequest
@@ -23,7 +23,7 @@ Response = health_pb2.HealthCheckResponse
 
 
 class Health(health_pb2_grpc.HealthServicer):
-    """The status of each name that was told of."""
+    """The status of each name that was reported."""
 
     def __init__(self, commits_moved: Callable[[], int] = lambda: 0) -> None:
         self._commits_moved = commits_moved
@@ -41,7 +41,7 @@ class Health(health_pb2_grpc.HealthServicer):
         self._changed = asyncio.Event()
 
     def end(self) -> None:
-        """From now on nothing serves, whatever is told."""
+        """From now on nothing serves, whatever is reported."""
         self.tell(list(self._statuses), serving=False)
         self._ended = True
 

@@ -28,8 +28,8 @@ CHANNEL_OPTIONS = (
 
 
 class Answer(NamedTuple):
-    """``problem``: what is wrong, None when the service serves. ``commits``: how many it has read and written until
-    now, where it does not serve and says so.
+    """``problem``: what is wrong, None when the service serves. ``commits``: how many it has read and written so far,
+    where it does not serve and says so.
     """
 
     problem: str | None
@@ -62,7 +62,7 @@ def asked(address: str, service: str = "", *, timeout_s: float = TIMEOUT_S) -> A
 
 
 def say(text: str) -> None:
-    """Past `sys.stderr`, which would try again at the end and change the exit code, should it not be written."""
+    """Past `sys.stderr`, which would try again at the end and change the exit code if that fails."""
     with suppress(OSError):
         os.write(2, text.encode() + b"\n")
 

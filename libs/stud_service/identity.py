@@ -1,4 +1,4 @@
-"""Who calls, and what he may do. The interceptor says who it is; handlers ask here."""
+"""Who calls, and what they may do. The interceptor says who it is; handlers ask here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _caller: ContextVar[Caller] = ContextVar("caller")
 
 
 def caller() -> Caller:
-    """Returns who calls. Raises Refused(UNAUTHENTICATED) outside of an authenticated call."""
+    """Returns who calls. Raises Refused(UNAUTHENTICATED) outside an authenticated call."""
     try:
         return _caller.get()
     except LookupError:
@@ -35,7 +35,7 @@ def set_caller(who: Caller) -> None:
 
 
 def require(*roles: str) -> Caller:
-    """Returns the caller if he has one of the roles, else raises Refused(ROLE_NOT_ALLOWED)."""
+    """Returns the caller if they have one of the roles, else raises Refused(ROLE_NOT_ALLOWED)."""
     who = caller()
     if who.roles.isdisjoint(roles):
         raise Refused("ROLE_NOT_ALLOWED", f"this is for {' or '.join(roles)}", roles=", ".join(sorted(who.roles)))

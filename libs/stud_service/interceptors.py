@@ -6,7 +6,7 @@ A call is a chain of layers, each a function around the next; `Interceptor` puts
                  incident id and no text
     context      method, and what the request names, for the lines that are logged meanwhile
     auth         token -> caller; a stream ends with it   not for health and reflection
-    limits       so many calls a second, so many streams; of health and reflection see `_public`
+    limits       calls a second, streams at a time; of health and reflection see `_public`
     gate         UNAVAILABLE while starting, stopping, or without the log              "
     deadline     for a unary call that brings none                                     "
     decoding     bytes -> request, so that malformed bytes are refused like anything else
@@ -44,10 +44,10 @@ PUBLIC_SERVICES = (HEALTH, REFLECTION)
 """Open to everybody: a probe has no token, and says and hears nothing about the game."""
 
 REFLECTION_S = 60.0
-"""A stream of reflection is over by then: nobody needs it longer, and there are few places."""
+"""A reflection stream is over by then: nobody needs it longer, and there are few places."""
 
 ANSWERS = ("/Act", "/PostAnte", "/ChooseShow")
-"""What a player on turn must be able to send, however much else he has sent: counted, but never refused for it."""
+"""What a player on turn must be able to send, however much else they have sent: counted, but never refused for it."""
 
 AUTHORIZATION = "authorization"
 BEARER = "bearer "
@@ -131,12 +131,12 @@ def _errors(inner: Layer) -> Layer:
             refused = Refused("LOG_UNAVAILABLE", "the log cannot be read now: try again")
         except grpc.aio.InternalError as broken:
             # gRPC could not write: the connection is gone, and it had no time to cancel the call. That is how viewers
-            # leave, no fault of anybody; there is nobody left to be told either.
+            # leave, nobody's fault; and there is nobody left to tell.
             logger.debug("client_gone", why=type(broken).__name__)
             raise asyncio.CancelledError from None
         except Exception as fault:  # noqa: BLE001  (the last line of defence: nothing of it may reach the client)
             refused = _incident(fault)
-        # The only place that aborts. A cancelled call is no error and passes through.
+        # The only place that aborts. A cancelled call is not an error and passes through.
         await context.abort_with_status(rpc_status.to_status(refused.status()))
         return None
 
@@ -191,7 +191,7 @@ def _limited(limits: Limits, method: str, inner: Layer, *, streams: bool) -> Lay
 
 
 def _public(limits: Limits, method: str, inner: Layer, *, streams: bool) -> Layer:
-    """Nobody says who he is here, so each connection is asked to be patient, and streams are few."""
+    """Nobody says who they are here, so each connection is asked to be patient, and streams are few."""
     reflection = method.startswith(REFLECTION)
     places = limits.reflections if reflection else limits.watchers
 
@@ -203,14 +203,16 @@ def _public(limits: Limits, method: str, inner: Layer, *, streams: bool) -> Laye
             if not reflection:
                 return await inner(request, context)
             slow = Unhurried(request, lambda: limits.slow(context.peer()))
-            over = Refused("CALL_DEADLINE", f"a stream of reflection ends after {REFLECTION_S:g} s")
+            over = Refused("CALL_DEADLINE", f"a reflection stream ends after {REFLECTION_S:g} s")
             return await _within(REFLECTION_S, over, inner(slow, context))
 
     return public
 
 
 def _unknown(limits: Limits) -> Callable[[Any, Context], Awaitable[None]]:
-    """Says what gRPC would say of a method that is none; who goes on calling it is answered slowly, as others are."""
+    """Says what gRPC would say of a method that does not exist; whoever keeps calling it is answered slowly, as others
+    are.
+    """
 
     async def unknown(_: Any, context: Context) -> None:
         await limits.slow(context.peer())
@@ -327,7 +329,7 @@ def _decode(decode: Callable[[bytes], Any], data: bytes) -> Any:
     try:
         return decode(data)
     except (DecodeError, ValueError):
-        raise Refused("MALFORMED_MESSAGE", "the bytes are no message of this type") from None
+        raise Refused("MALFORMED_MESSAGE", "the bytes are not a message of this type") from None
 
 
 class Requests:
@@ -356,7 +358,7 @@ def _answering(handler: Handler) -> Layer:
         call: Any = handler.stream_stream if handler.request_streaming else handler.unary_stream
         running = call(request, context)
         if not hasattr(running, "__aiter__"):
-            await running  # a coroutine that writes to the context by itself
+            await running  # a coroutine that writes to the context itself
             return
         try:
             async for response in running:

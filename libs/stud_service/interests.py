@@ -1,7 +1,7 @@
 """Who has an interest in what is decided about a table, for services that keep no table: read from the table's log.
 
-A log is folded once, and from there on each time that somebody asks (ADR 0009). What cannot be read is passed over:
-operators must be able to decide about a hand whose log was damaged, and who is found has an interest all the same.
+A log is folded once, and from there on each time somebody asks (ADR 0009). What cannot be read is skipped: operators
+must be able to decide about a hand whose log was damaged, and whoever is found has an interest all the same.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Interests:
         self._capacity = capacity
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._turn = asyncio.Lock()
-        """One log is read at a time: whoever asks about many long ones waits, and nobody else."""
+        """One log is read at a time: whoever asks about many long ones waits, and nobody else does."""
 
     async def refuse_seated(self, account: str, table: str, role: str = "operator") -> None:
         """Raise Refused(OWN_INTEREST) where somebody has a sitting at the table that is not final; ``role`` is whose

@@ -5,8 +5,8 @@
     referee.key   seals seeds of closed hands               dealer, rules
     jwt-private.pem, jwt-public.pem   EdDSA pair of the development issuer
 
-A service that is not given a key cannot read what that key seals. A deployment that mounts to each service only what
-it needs has a folder for each: dealer/dealer.key, cards/down.key, seeds/referee.key, auth/jwt-*.pem.
+A service that is not given a key cannot read what that key seals. A deployment that gives each service only what it
+needs has a folder for each: dealer/dealer.key, cards/down.key, seeds/referee.key, auth/jwt-*.pem.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FINGERPRINT: Final = b"stud/v1/key-id"
 
 
 class KeyringError(ValueError):
-    """A key is missing or no key; the message says what to do and holds no material. A service then does not start."""
+    """A key is missing or invalid; the message says what to do and holds no material. A service then does not start."""
 
 
 class MissingKey(KeyringError):
@@ -106,7 +106,7 @@ def ensure_dev_keys(keys_dir: Path) -> None:
 
     Safe to call from several processes at once. An existing key is never replaced; a private JWT key is not made
     where only a public one was given, since that one belongs to an issuer elsewhere. Raises OSError where nothing can
-    be written, KeyringError when the private JWT key is none.
+    be written, KeyringError when the private JWT key is not one.
     """
     keys_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     for name, folder in FOLDERS.items():
@@ -157,7 +157,7 @@ def _read_private(path: Path) -> PrivateKeyTypes:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a whole file or none: a reader never meets half a key, nor does a crash leave one."""
+    """Write a whole file or none: no reader meets half a key, and no crash leaves one."""
     half = path.with_name(f".{path.name}.new")
     half.unlink(missing_ok=True)
     descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

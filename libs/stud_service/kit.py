@@ -46,7 +46,7 @@ class Tasks:
 
     def spawn(self, coro: Coroutine[Any, Any, Any], name: str, *, may_end: bool = False) -> asyncio.Task[Any]:
         # In a context of its own: what is bound for the call that happens to start it (account, request, method, the
-        # caller himself) is over long before the task is.
+        # caller) is over long before the task is.
         context = contextvars.Context()
         task = asyncio.get_running_loop().create_task(coro, name=name, context=context)
         self.running.add(task)
@@ -67,7 +67,7 @@ class Tasks:
 
     async def cancel_all(self) -> None:
         """Cancels what still runs and waits for its end; again and again, since a task may swallow it (`wait_for`
-        before Python 3.12). What still runs after that is told and left alone.
+        before Python 3.12). What still runs after that is reported and left alone.
         """
         tasks = {task for task in self.running if task is not asyncio.current_task()}
         for _ in range(CANCEL_ATTEMPTS):
@@ -81,7 +81,7 @@ class Tasks:
 
 async def for_ever(work: Callable[[], Coroutine[Any, Any, Any]], name: str) -> None:
     """Does what must not end before it is cancelled, in a group of tasks; else raises TaskEnded. A group takes no
-    notice of a task that was not cancelled itself but came upon a cancellation: of a future, say.
+    notice of a task that was not cancelled itself but ran into a cancellation: of a future, say.
     """
     task = asyncio.current_task()
     try:
@@ -94,7 +94,7 @@ async def for_ever(work: Callable[[], Coroutine[Any, Any, Any]], name: str) -> N
 
 @dataclass
 class Kit:
-    """Everything of the world outside that a service may use. Tests need to give only the first three."""
+    """Everything of the outside world that a service may use. Tests need to give only the first three."""
 
     name: str
     """table, dealer, rules or wallet."""
@@ -111,10 +111,10 @@ class Kit:
     """16 random bytes: the id of a commit."""
 
     trouble: Trouble | None = None
-    """Why the log cannot be written, may lose what is written, or is nearly full; None = all is well."""
+    """Why the log cannot be written, may lose what is written, or is nearly full; None = nothing is wrong."""
 
     on_trouble: list[Callable[[], None]] = field(default_factory=list)
-    """Told when it has come or gone."""
+    """Told when it comes or goes."""
 
     tasks: Tasks = field(default_factory=Tasks)
 
@@ -122,7 +122,7 @@ class Kit:
     """How much one caller may ask for; the server's interceptor counts with the same."""
 
     heavy: Share = field(init=False)
-    """The part of the loop's time that is for heavy questions."""
+    """The share of the loop's time for heavy questions."""
 
     def __post_init__(self) -> None:
         self.heavy = Share(self.settings.heavy_percent)
@@ -142,20 +142,20 @@ class Kit:
         return self.trouble is not None and self.trouble.refuses
 
     def set_trouble(self, trouble: Trouble | None) -> None:
-        """Notes how it stands with the log, and tells."""
+        """Notes the state of the log, and tells."""
         self.trouble = trouble
         for tell in self.on_trouble:
             tell()
 
     def spawn(self, coro: Coroutine[Any, Any, Any], name: str, *, may_end: bool = False) -> asyncio.Task[Any]:
         """Starts a task that belongs to the service. If it crashes, or ends though nobody cancelled it, the service
-        stops and that is logged: one that lost a part of itself must not look alive. `may_end` is for what has its work
-        done some time.
+        stops and that is logged: one that lost a part of itself must not look alive. `may_end` is for what finishes
+        some time.
         """
         return self.tasks.spawn(coro, name, may_end=may_end)
 
     async def watch_clock(self) -> None:
-        """Looks every second whether the wall clock was set. Never returns."""
+        """Checks every second whether the wall clock was set. Never returns."""
         while isinstance(self.clock, Clock):
             await asyncio.sleep(WATCH_CLOCK_S)
             by_ms = self.clock.follow()

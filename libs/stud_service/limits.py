@@ -1,10 +1,10 @@
-"""How much one caller may ask for: so often, so much at once, and of the loop's time no more than a part.
+"""How much one caller may ask for: how often, how much at once, and no more than a share of the loop's time.
 
 Calls that come faster are answered later, each in its turn, and only a long line is refused: RATE_LIMITED, with the
 limit and in `retry_after_ms` when the next one is taken. All of it is memory of this process and of the last seconds:
 what is as full as it can be is forgotten.
 
-A refusal costs nearly what an answer costs. So those who go on being refused are told one after the other,
+A refusal costs nearly what an answer costs. So those who keep being refused are told one after the other,
 `REFUSALS_PER_S` for each of them: a client that waits for its answers cannot ask faster than that. One that has a
 thousand calls under way could; then each waits for some seconds, all for different ones. To tell them at once was
 tried: they ask again at once, and everybody else waits for them.
@@ -28,28 +28,28 @@ from stud_service.settings import ServiceSettings
 RATE_LIMITED = "RATE_LIMITED"
 REFUSALS_PER_S = 20
 LINE_S = 5.0
-"""So long a call waits for its turn, and one that would wait for longer is refused: its caller has a deadline."""
+"""How long a call waits for its turn; one that would wait longer is refused: its caller has a deadline."""
 
 LONGEST_HOLD_S = 5.0
-"""So long a refusal waits for its turn. Where the line is longer it waits about as long, by half more or less: what
+"""How long a refusal waits for its turn. Where the line is longer it waits about as long, by half more or less: what
 came at the same moment must not be told, and come again, at the same moment. Measured with four times 250 calls under
 way: another player's p99 is 34 ms; where all wait equally long it is 110 to 570 ms.
 """
 
 ANONYMOUS_PER_S, ANONYMOUS_BURST = 10, 20
-"""Health checks of one connection: faster ones are answered later, none is refused for it."""
+"""Health checks of one connection: faster ones are answered later, none is refused for that."""
 
 WRONG_PER_S, WRONG_BURST = 5, 20
 """Wrong tokens from one host: after these each refusal waits. Its signature costs as much as two calls."""
 
 STAFF = frozenset({"operator", "cashier", "auditor", "service"})
 STAFF_FACTOR = 50
-"""Who has one of these roles may have fifty times as much: a back end acts under one name for many people."""
+"""Whoever has one of these roles may have fifty times as much: a back end acts under one name for many people."""
 
 SWEEP_ABOVE = 1024
 ROUNDING_S = 1e-6
 SLICE_S = 0.003
-"""Heavy work lets others have their turn after so much of it."""
+"""Heavy work lets others have their turn after this much of it."""
 
 CREDIT_S = 0.05
 """Heavy work that may be done at once after a quiet time."""
@@ -76,7 +76,7 @@ class Rate(Generic[Key]):
 
     def take(self, key: Key, factor: int = 1, patience_s: float = 0.0) -> float:
         """Return in how many seconds there is a call for the key. It is taken if that is within its patience, and the
-        next one comes after it. `factor`: the key's bucket is so much bigger.
+        next one comes after it. `factor`: the key's bucket is that much bigger.
         """
         now = now_s()
         full_at = max(self._full_at.get(key, now), now) + self._interval_s / factor
@@ -88,13 +88,13 @@ class Rate(Generic[Key]):
         return wait_s if wait_s > ROUNDING_S else 0.0
 
     def _sweep(self, now: float) -> None:
-        """Forget the full ones; then not again before there are twice as many, so that it costs little a call."""
+        """Forget the full ones; then not again before there are twice as many, so that it costs each call little."""
         self._full_at = {key: at for key, at in self._full_at.items() if at > now}
         self._sweep_above = max(SWEEP_ABOVE, 2 * len(self._full_at))
 
 
 class Places(Generic[Key]):
-    """So many at the same time, for each key and in all."""
+    """How many at the same time, for each key and in all."""
 
     def __init__(self, each: int, total: int, what: str) -> None:
         self._each, self._total, self._what = each, total, what
@@ -124,7 +124,7 @@ class Places(Generic[Key]):
 
 
 def limited(text: str, wait_s: float, limit: float) -> Refused:
-    """Returns the refusal of somebody who asks for too much; `limit` is how much he may have."""
+    """Returns the refusal of somebody who asks for too much; `limit` is how much they may have."""
     wait_ms = max(1, math.ceil(wait_s * 1000))
     return Refused(RATE_LIMITED, text, retry_after_ms=str(wait_ms), limit=f"{limit:g}")
 
@@ -139,9 +139,9 @@ class Limits:
         self.anonymous: Rate[str] = Rate(ANONYMOUS_PER_S, ANONYMOUS_BURST)
         self.refusals: Rate[str] = Rate(REFUSALS_PER_S, 1)
         self.streams: Places[str] = Places(settings.streams_per_account, settings.streams, "streams")
-        self.watchers: Places[str] = Places(settings.health_watchers, settings.health_watchers, "watchers of health")
+        self.watchers: Places[str] = Places(settings.health_watchers, settings.health_watchers, "health watchers")
         self.reflections: Places[str] = Places(
-            settings.reflection_streams, settings.reflection_streams, "streams of reflection"
+            settings.reflection_streams, settings.reflection_streams, "reflection streams"
         )
 
     async def call(self, account: str, roles: AbstractSet[str] = frozenset()) -> None:
@@ -184,7 +184,7 @@ def factor_of(roles: AbstractSet[str]) -> int:
 
 
 class Share:
-    """Heavy work of this process, all of it together: a part of the loop's time, in small steps.
+    """Heavy work of this process, all of it together: a share of the loop's time, in small steps.
 
     Between two steps `with share.work():` comes `await share.rest()`. What waits for others in between is not counted.
     """
@@ -209,7 +209,7 @@ class Share:
         self._owed_until = max(self._owed_until, now_s()) + seconds / self._part
 
     async def rest(self) -> None:
-        """Give way: for a moment after every few milliseconds of work, and for longer where the part is used up."""
+        """Give way: for a moment after every few milliseconds of work, and for longer where the share is used up."""
         wait_s = self._owed_until - now_s() - CREDIT_S / self._part
         if wait_s <= 0 and self._unbroken_s < SLICE_S:
             return

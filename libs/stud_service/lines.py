@@ -1,5 +1,5 @@
-"""Lines on their way to a file descriptor, by a thread of their own: whoever has something to say never waits for who
-reads it, and never fails because it cannot be written.
+"""Lines on their way to a file descriptor, by a thread of their own: whoever has something to say never waits for the
+reader, and never fails because it cannot be written.
 
 Lines that wait are bounded. What does not fit, and what the descriptor refuses (a full disk, a closed pipe), is dropped
 and counted; as soon as writing works again a line says how many there were since when, and why.
@@ -18,10 +18,10 @@ from datetime import UTC, datetime
 
 MAX_WAITING_BYTES = 4 * 1024 * 1024
 MAX_WHYS = 20
-"""So many different reasons are counted apart."""
+"""How many different reasons are counted apart."""
 
 TELL_EVERY_S = 1.0
-"""While something has been dropped: so often it is tried to say so, also where nothing else is said."""
+"""While something has been dropped: how often we try to say so, even where nothing else is said."""
 
 FULL = "more was waiting than is kept: nobody reads as fast as it is written"
 OTHERS = "other reasons"
@@ -67,7 +67,7 @@ class Lines:
             self.lose(FULL)
 
     def lose(self, why: str) -> None:
-        """Counts a line that cannot be had; ``why`` is told and must hold nothing that may not."""
+        """Counts a line that could not be made; ``why`` is reported and must hold no secret."""
         with self._lock:
             is_first = not self._lost
             self._count(Counter({why: 1}), self._since if self._lost else _now())
@@ -100,7 +100,7 @@ class Lines:
         os.close(self._descriptor)
 
     def _handle(self, data: bytes) -> None:
-        """Whatever happens, the next line is tried as well."""
+        """Whatever happens, the next line is tried too."""
         with self._lock:
             self._waiting -= len(data)
         try:

@@ -1,6 +1,6 @@
 """Watching the log: is it there, can it be written, will it keep what is written?
 
-What is wrong is noticed within a few seconds also where nobody acts. It is told to the service (whose views say why
+What is wrong is noticed within a few seconds even where nobody acts. It is told to the service (whose views say why
 nothing moves), to whoever asks for its health, and in its own log at once and then every minute.
 """
 
@@ -20,10 +20,10 @@ logger = structlog.get_logger(__name__)
 
 LOOK_S = 0.1
 PING_EVERY = 10
-"""Every so many looks the log is asked something, so that its absence is noticed without traffic."""
+"""After how many looks the log is asked something, so that its absence is noticed without traffic."""
 
 TRY_EVERY = 20
-"""Every so many looks it is tried whether it can be written."""
+"""After how many looks a write is tried."""
 
 AWAY_HELP = "start the server, or see whether it can be reached; what was acknowledged is safe"
 LOST_HELP = "it has lost its data: restore them, do not initialise it again while services run"
@@ -51,7 +51,7 @@ class LogWatch:
 
     @property
     def serving(self) -> bool:
-        """Whether who looks for a service should be sent here."""
+        """Whether anybody looking for a service should be sent here."""
         trouble = self._kit.trouble
         return self.reachable and (trouble is None or trouble.serving)
 

@@ -1,4 +1,4 @@
-"""The one writer of one log in this process: what every service does alike to put a decision behind what the log says.
+"""The one writer of one log in this process: what every service does alike to append a decision to what the log says.
 
     know      memory is what the log says up to `head`; where that is in doubt it is folded again before anything is
               decided on it
@@ -6,9 +6,9 @@
     write     all at once; what comes back is durable
     decide    again, a few times, when somebody else wrote first
 
-An append has no outcome but success, a conflict, or a fault; while the log does not answer, it is repeated, and nothing
-else is decided here. After a conflict, or a fault that says nothing of what was written, memory is in doubt.
-What was decided, what it means in memory and who is told stays with the owner of the log.
+An append ends in success, a conflict, or a fault; while the log does not answer, it is repeated, and nothing else is
+decided here. After a conflict, or a fault that says nothing of what was written, memory is in doubt. What was decided,
+what it means in memory and who is told stays with the owner of the log.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ class LogWriter:
         """
         self.stream = stream
         self.head = Head()
-        """Of what is durable."""
+        """The end of what is durable."""
         self.tip = Head()
-        """Of what has been drafted, perhaps not written yet."""
+        """The end of what has been drafted, perhaps not written yet."""
         self.in_doubt = True
         """Whether memory may differ from the log: it was never folded, or something went wrong since."""
         self.refused: Trouble | None = None
@@ -178,8 +178,8 @@ class LogWriter:
 
 
 def refusal_of(fault: Exception, trouble: str = "") -> Refused | None:
-    """Return what a caller is told of a fault of a log: to try again, or that operators are needed. None for what is no
-    fault of a log. `trouble` says why it refuses, where that is known.
+    """Return what a caller is told about a fault of a log: to try again, or that operators are needed. None for what is
+    not a fault of a log. `trouble` says why it refuses, where that is known.
     """
     if isinstance(fault, LogBehind):
         return behind(fault.stream)

@@ -5,8 +5,8 @@ A line has `event`, `level`, `timestamp` (UTC), `service`, and what is bound: `m
 length and objects as the name of their type, fields with telling names are hidden, tracebacks have no locals, and all
 numbers and cards are masked in the text of an exception that may quote a value.
 
-Saying something never fails and never waits, for whoever says it: a line that cannot be made is dropped and counted as
-one that cannot be written is (`lines`).
+Logging never fails and never waits: a line that cannot be made is dropped and counted like one that cannot be written
+(`lines`).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ SAFE_FAULTS = frozenset(
         *("KeyFileError", "Poison", "Refused", "UnknownEventError"),
     }
 )
-"""Exceptions that come from where no cards are; their texts stay whole."""
+"""Exceptions from places without cards; their texts stay whole."""
 
 _CARD_OR_NUMBER = re.compile(r"\b(?:10|[2-9TJQKA])[shdcSHDC]\b|\d+")
 
@@ -173,7 +173,7 @@ def _mask(chain: list[Any]) -> None:
 
 
 def masked(text: str) -> str:
-    """Returns a text of others with all that could be a card hidden."""
+    """Returns somebody else's text with all that could be a card hidden."""
     return _CARD_OR_NUMBER.sub("#", text)
 
 

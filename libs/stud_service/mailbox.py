@@ -17,13 +17,13 @@ from stud_service.kit import Kit
 from stud_service.refusals import Refused
 
 ANSWER_WITHIN_S = 8.0
-"""A caller waits so long for durability before being told to ask again with the same request_id."""
+"""How long a caller waits for durability before being told to ask again with the same request_id."""
 
 STOP_WITHIN_S = 2.0
 
 
 def new_future() -> asyncio.Future[Any]:
-    """Returns a future of which nobody is warned when it fails and its caller has gone away."""
+    """Returns a future that warns nobody when it fails after its caller has gone away."""
     future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     future.add_done_callback(lambda done: done.cancelled() or done.exception())
     return future
@@ -81,7 +81,7 @@ class Mailbox(Generic[M]):
         return self.put(mail)
 
     async def answer(self, mail: M, within_s: float | None = ANSWER_WITHIN_S) -> Any:
-        """Return what came of a mail that was posted. Raises what it failed with; Refused(OUTCOME_UNKNOWN) after so
+        """Return what came of a mail that was posted. Raises what it failed with; Refused(OUTCOME_UNKNOWN) after that
         many seconds, and the mail goes on.
         """
         try:

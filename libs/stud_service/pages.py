@@ -1,8 +1,8 @@
 """Page tokens: where the next page of a list begins, for a client that cannot make one up.
 
 A token holds a position and a digest of it, of the list and of what was asked for, so that one that is cut, typed, or
-sent with another question is refused. It is no secret and opens nothing: every page checks the caller as the first did,
-and a position only says after which line to go on.
+sent with another question is refused. It is not a secret and opens nothing: every page checks the caller as the first
+did, and a position only says after which line to go on.
 """
 
 from __future__ import annotations
@@ -53,6 +53,6 @@ def read_token(question: tuple[str | bool, ...], token: str, kind: type[Position
 
 
 def wrong_token() -> Refused:
-    """Returns the refusal of a token that is none, or another question's."""
+    """Returns the refusal of a token that is invalid, or another question's."""
     text = "page_token: want next_page_token of the page before, with the other fields as they were; empty = the first"
     return Refused("INVALID_FIELD", text, field="page_token")

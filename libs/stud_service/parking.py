@@ -1,7 +1,7 @@
-"""The parked lines of a service's reader: tables of which one message could not be handled.
+"""The parked lines of a service's reader: tables with a message that could not be handled.
 
 Only the reader parks, and it replays between two batches, so nothing can overtake what is parked. Operators ask for a
-replay or drop a line from outside; that is noticed by looking, about once a second, and only while anything is parked.
+replay or drop a line from outside; that is noticed by looking, about once a second, and only while something is parked.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Parking:
         for shard in list(self._parked):
             await self._look(shard)
             for table in sorted(await self._log.retry_requests(self._service, shard)):
-                # Before the replay: who asks while it runs may have mended what it did not see, and gets another.
+                # Before the replay: whoever asks while it runs may have mended what it did not see, and gets another.
                 await self._log.clear_retry(self._service, shard, table)
                 self._asked.add((shard, table))
         for shard, table in sorted(self._asked):
@@ -100,5 +100,5 @@ class Parking:
 def _shard_of(feed: str) -> int:
     name = keys.parse_stream(feed)
     if name is None or name.shard is None:
-        raise ValueError(f"{feed!r} is no feed of a shard")
+        raise ValueError(f"{feed!r} is not a feed of a shard")
     return name.shard

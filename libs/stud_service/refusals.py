@@ -73,7 +73,7 @@ class Refused(Exception):
 
     def __init__(self, reason: str, text: str, **metadata: str) -> None:
         if reason not in CODES:
-            raise ValueError(f"{reason!r} is no reason of the catalogue")
+            raise ValueError(f"{reason!r} is not a reason of the catalogue")
         super().__init__(f"{reason}: {text}")
         self.reason = str(reason)
         self.text = text
@@ -104,7 +104,9 @@ class Refused(Exception):
 
     @classmethod
     def of_problems(cls, problems: Sequence[Problem]) -> Self:
-        """Returns the refusal of a request that is wrong in several places: for the first of them, and all are told."""
+        """Returns the refusal of a request that is wrong in several places: for the first of them, and all are
+        listed.
+        """
         first = problems[0]
         bounds = {"min": first.least, "max": first.most}
         metadata = {name: str(bound) for name, bound in bounds.items() if bound is not None}
@@ -128,7 +130,7 @@ class Refused(Exception):
 
 
 def cut(text: str, size: int = MAX_TEXT) -> str:
-    """Returns the beginning of a text, so many bytes at most: its characters may be up to four each."""
+    """Returns the beginning of a text, that many bytes at most: its characters may be up to four each."""
     return text.encode(errors="replace")[:size].decode(errors="ignore")
 
 

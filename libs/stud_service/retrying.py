@@ -1,4 +1,4 @@
-"""Trying again, and knowing when that is no use.
+"""Trying again, and knowing when that is useless.
 
 A fault of the world (the log is away, somebody else wrote first) is waited out, however long it takes. A fault of the
 message would come back every time: that is poison.
@@ -28,7 +28,7 @@ logger = structlog.get_logger(__name__)
 FIRST_PAUSE_S = 0.02
 LONGEST_PAUSE_S = 2.0
 UNEXPECTED_ATTEMPTS = 5
-"""An exception that nobody foresaw may be the world's fault; after so many attempts it is the message's."""
+"""An exception that nobody foresaw may be the world's fault; after this many attempts it is the message's."""
 
 DETERMINISTIC = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, AssertionError)
 
@@ -48,7 +48,7 @@ class Standstill(Exception):
 
 
 STANDS_STILL = (UnknownEventError, Standstill)
-"""Faults that are nobody's message's: the feed waits, the others go on."""
+"""Faults that are no message's: the feed waits, the others go on."""
 
 Judge = Callable[[Exception, int], Poison | Standstill | None]
 """(fault, attempts so far) -> what to raise for it, or None when trying again may help."""
@@ -114,8 +114,8 @@ def poisons(table: str) -> Judge:
         if isinstance(why, Poison):
             return why
         if isinstance(why, (LogBehind, ChainBroken)):
-            # Only operators can help, and whoever is not concerned should not wait for them: of a table's own log it
-            # is the table, of a verdict log its shard, of a ledger everybody.
+            # Only operators can help, and nobody unaffected should wait for them: a table's own log affects the table,
+            # a verdict log its shard, a ledger everybody.
             name, text = keys.parse_stream(why.stream), f"{type(why).__name__}: {why}"
             if name is not None and name.kind == "verdicts":
                 return Standstill(text)

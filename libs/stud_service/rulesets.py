@@ -1,7 +1,7 @@
 """Rules as a request has them -> the core's, and everything that is wrong with them.
 
 Ranges are the core's business (``validate_config``); here is only what a core ruleset cannot hold: a choice that was
-not made, or is none.
+not made, or does not exist.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _CHOICES: dict[str, type[IntEnum]] = {
 
 
 def read_ruleset(message: ruleset_pb2.Ruleset) -> tuple[Ruleset, list[Problem]]:
-    """Return the ruleset and what is wrong with it; a choice that is wrong is a preset's, so that the rest can be
-    judged as well.
+    """Return the ruleset and what is wrong with it; a wrong choice is replaced by a preset's, so that the rest can be
+    judged too.
     """
     problems: list[Problem] = []
     readable = ruleset_pb2.Ruleset()
@@ -48,5 +48,5 @@ def read_config(message: ruleset_pb2.TableConfig) -> tuple[TableConfig, list[Pro
 
 def _what_is_wrong(value: int, kind: type[IntEnum]) -> str:
     wanted = ", ".join([choice.name for choice in kind])
-    said = f"{value} is none" if value else "the ruleset is not complete"
+    said = f"{value} is unknown" if value else "the ruleset is not complete"
     return f"{said}: want one of {wanted}"

@@ -39,7 +39,7 @@ from stud_topology.services import service_called
 logger = structlog.get_logger(__name__)
 
 LAST_LINES_S = 1.0
-"""For what still waits to be logged at the end, should nobody read it."""
+"""For what still waits to be logged at the end, if nobody reads it."""
 
 FIRST_WAIT_S = 0.1
 LONGEST_WAIT_S = 2.0
@@ -87,7 +87,7 @@ def run(name: str, factory: Callable[[Kit], App], arguments: Sequence[str] | Non
 def _log_to_standard_error(name: str, level: str) -> None:
     lines = logging.configure(name, level)
     stray.take_over()
-    # After an exception that nobody caught was told, and before the interpreter ends what still runs.
+    # After an exception that nobody caught was reported, and before the interpreter ends what still runs.
     atexit.register(lines.flush, LAST_LINES_S)
 
 
@@ -151,7 +151,7 @@ class Process:
             ) from None
 
     async def _connect(self) -> RedisEventLog | None:
-        """Waits for the log as long as it takes. Returns None when told to stop first."""
+        """Waits for the log as long as it takes. Returns None if told to stop first."""
         pauses = Pauses(FIRST_WAIT_S, LONGEST_WAIT_S)
         while not self.stop_asked.is_set():
             try:
@@ -162,7 +162,7 @@ class Process:
         return None
 
     async def _open_log(self) -> RedisEventLog:
-        """Raises LogUnavailable when it may come, CannotStart when waiting is no use."""
+        """Raises LogUnavailable when it may come, CannotStart when waiting is useless."""
         try:
             log = await RedisEventLog.connect(
                 self.settings.redis_url,

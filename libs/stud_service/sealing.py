@@ -99,7 +99,7 @@ def seal_order(key: Key, cards: Sequence[int], table: str, hand_no: int, commitm
 
 
 def open_order(key: Key, box: bytes, table: str, hand_no: int, commitment: bytes) -> SecretCards:
-    """Return the cards of a stacked deck; raises BrokenBox. Whose key it is, the sealed seed beside it tells."""
+    """Return the cards of a stacked deck; raises BrokenBox. The sealed seed beside it tells whose key it is."""
     place = _deck_place(_ORDER, table, hand_no, commitment)
     content = _open(_box_key(key, place), 0, box, place, f"stacked deck of table {table}, hand {hand_no}")
     try:

@@ -23,15 +23,15 @@ SERVER_OPTIONS: list[tuple[str, int]] = [
     # Bigger messages end as RESOURCE_EXHAUSTED before they are read.
     ("grpc.max_receive_message_length", MAX_REQUEST_BYTES),
     # Clients may ping every 5 s, with calls or without: a second less is asked for, since their timers and the network
-    # bunch pings up. By default a server takes more than one ping in 5 minutes for abuse. An eleventh ping that comes
+    # bunch pings up. By default a server treats more than one ping in 5 minutes as abuse. An eleventh ping that comes
     # too early, with nothing sent by us in between, ends the connection.
     ("grpc.http2.min_ping_interval_without_data_ms", 4_000),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.max_ping_strikes", 10),
     # A client that vanished without a word is noticed within a minute, and its streams end. One that is only busy (an
     # event loop that stands, a tab in the background) has 50 s to answer a ping, or its next call would fail: the
-    # library ends such a connection with ENHANCE_YOUR_CALM, which JavaScript clients tell as RESOURCE_EXHAUSTED, as if
-    # they had asked for too much. The keepalive timeout is for a connection that takes no bytes any more (a full
+    # library ends such a connection with ENHANCE_YOUR_CALM, which JavaScript clients report as RESOURCE_EXHAUSTED, as
+    # if they had asked for too much. The keepalive timeout is for a connection that takes no bytes any more (a full
     # pipe); one that takes pings and does not answer is ended by the ping timeout.
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 50_000),
@@ -52,8 +52,8 @@ def server_options(settings: ServiceSettings) -> list[tuple[str, int]]:
 
 
 def connections_that_fit(wanted: int) -> int:
-    """Have this process open as many files as so many connections need, as far as the system allows; return for how
-    many there is room. Without it, who opens connections would keep us from our own log.
+    """Let this process open as many files as that many connections need, as far as the system allows; return for how
+    many there is room. Without it, whoever opens connections would keep us from our own log.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     allowed = wanted + FILES_OF_OUR_OWN if hard == resource.RLIM_INFINITY else hard

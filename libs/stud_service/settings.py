@@ -40,16 +40,16 @@ def build_name() -> str:
 
 
 class ServiceSettings(BaseSettings):
-    """See the module's docstring. ``ServiceSettings()`` takes the environment; arguments go before it."""
+    """See the module's docstring. ``ServiceSettings()`` takes the environment; arguments take precedence."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True)
 
     redis_url: str = Field(default=f"redis://{HOST}:{LOG_PORT}/0", description="where the log is")
     listen: str = Field(
-        default="127.0.0.1:0", description="where the service listens: STUD_TABLE_LISTEN and so on go before"
+        default="127.0.0.1:0", description="where the service listens; STUD_TABLE_LISTEN and so on take precedence"
     )
     keys_dir: Path = Field(default=Path("var/keys"), description="keys for tokens and cards")
-    log_level: LogLevel = Field(default="info", description=f"what is logged from: {', '.join(get_args(LogLevel))}")
+    log_level: LogLevel = Field(default="info", description=f"lowest level logged: {', '.join(get_args(LogLevel))}")
     currencies: Annotated[tuple[str, ...], NoDecode] = Field(
         default=("EUR", "USD", "GBP", "CAD", "XTS"), description="currencies that are served"
     )
@@ -65,7 +65,7 @@ class ServiceSettings(BaseSettings):
         default=15_000, ge=1, le=600_000, description="milliseconds for a call without a deadline"
     )
     jwt_issuer: str = Field(default="stud", description="who must have issued a token")
-    jwt_audience: str = Field(default="stud", description="whom a token must be for")
+    jwt_audience: str = Field(default="stud", description="who a token must be for")
     token_max_life_s: int = Field(
         default=MAX_LIFE_S,
         ge=60,
@@ -98,13 +98,13 @@ class ServiceSettings(BaseSettings):
         default=10_000,
         ge=1,
         le=MANY,
-        description="connections to a process, as far as it may open files; more are closed",
+        description="connections to a process, as far as it may open files; any more are closed",
     )
     calls_per_connection: int = Field(
         default=1_000, ge=1, le=MANY, description="calls and streams at once on a connection; more wait in the client"
     )
-    health_watchers: int = Field(default=256, ge=1, le=MANY, description="streams of health of a process")
-    reflection_streams: int = Field(default=16, ge=1, le=MANY, description="streams of reflection of a process")
+    health_watchers: int = Field(default=256, ge=1, le=MANY, description="health streams of a process")
+    reflection_streams: int = Field(default=16, ge=1, le=MANY, description="reflection streams of a process")
     heavy_percent: int = Field(
         default=10, ge=1, le=100, description="percent of a process's time for heavy questions, such as old logs"
     )

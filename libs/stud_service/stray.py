@@ -19,7 +19,7 @@ logger = structlog.get_logger(__name__)
 
 
 def take_over() -> None:
-    """For a process that runs nothing but a service, after its logging was configured."""
+    """For a process that runs nothing but a service, once its logging is configured."""
     logging.captureWarnings(True)
     sys.stderr, sys.stdout = Stray("stderr"), Stray("stdout")
     sys.excepthook = _uncaught

@@ -28,7 +28,7 @@ MAX_TOKEN = 4096
 CACHED = 10_000
 MAX_LIFE_S = 365 * 86_400
 NOT_BEFORE_LEEWAY_S = 5.0
-"""An issuer's clock may be this far ahead of ours. None for `exp`: a token that has run out stays so."""
+"""An issuer's clock may be this far ahead of ours. None for `exp`: an expired token stays expired."""
 
 PrivateKey = Ed25519PrivateKey | RSAPrivateKey
 PublicKey = Ed25519PublicKey | RSAPublicKey
@@ -92,7 +92,7 @@ def _algorithm(key: PrivateKey | PublicKey) -> str:
 
 class Verifier:
     """Turns a token into its caller. Verified tokens are remembered until they expire: a signature costs more than all
-    the rest of a call's checks.
+    other checks of a call.
     """
 
     def __init__(
@@ -127,12 +127,12 @@ class Verifier:
         return who
 
     def check_unexpired(self, who: Caller) -> None:
-        """Raises Refused(TOKEN_EXPIRED) when his token has run out since he was let in."""
+        """Raises Refused(TOKEN_EXPIRED) when the caller's token has run out since they were let in."""
         if self.left_s(who) <= 0:
             raise expired()
 
     def left_s(self, who: Caller) -> float:
-        """Returns for how many seconds his token is still good."""
+        """Returns for how many seconds the caller's token is still good."""
         return who.until_s - self._clock_s()
 
     def _verify(self, token: str) -> Caller:
@@ -161,7 +161,7 @@ class Verifier:
         return Caller(_subject(claims["sub"]), _roles(claims.get("roles", ())), _seconds("exp", claims["exp"]))
 
     def _check_begun(self, claims: Mapping[str, object]) -> None:
-        """Raises Refused when the token holds only from a later moment on."""
+        """Raises Refused when the token is only valid from a later moment on."""
         if "nbf" not in claims:
             return
         early_s = _seconds("nbf", claims["nbf"]) - self._clock_s()
@@ -174,7 +174,7 @@ class Verifier:
 
     def _check_life(self, claims: Mapping[str, object]) -> None:
         """Raises Refused when the token lives too long from its issue on. One that does not say when that was, or says
-        that it is still to come, is issued now: it is no use to wait until its end is near.
+        that it is still to come, is issued now: waiting until its end is near does not help.
         """
         now_s = self._clock_s() + NOT_BEFORE_LEEWAY_S
         told_s = _finite(claims.get("iat"))
@@ -201,7 +201,7 @@ def _seconds(claim: str, value: object) -> float:
 
 
 def _finite(value: object) -> float | None:
-    """Infinity, which JSON as Python reads it may hold, would be a token for ever."""
+    """Infinity, which JSON as Python reads it may hold, would make a token last for ever."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     try:

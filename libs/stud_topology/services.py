@@ -1,7 +1,7 @@
 """The one table of services. What differs from service to service by name alone is derived from it: settings,
 endpoints, health, `stud up`, `stud dead`, the rights that the access list is held against, and above all who must have
-passed an entry of a feed before it is dropped. A reader that does not stand here is not let read (`FeedReader`), so
-that none can be forgotten by those who trim.
+passed an entry of a feed before it is dropped. A reader that is not named here may not read (`FeedReader`), so none can
+be forgotten by those who trim.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ SERVICES: Final = (
     Service("rules", 7103, "verdicts", None, ("dealer-events",), looks_up=("table", "deck")),
     Service("table", 7101, "table", "table-events", ("dealer-events", "verdicts", "ledger-feed"), looks_up=("ledger",)),
 )
-"""In the order in which they are started: who answers questions comes before who asks them."""
+"""In the order in which they are started: those who answer questions come before those who ask them."""
 
 NAMES: Final = tuple(service.name for service in SERVICES)
 BY_PORT: Final = tuple(sorted(SERVICES, key=lambda service: service.port))
@@ -71,7 +71,7 @@ def service_called(name: str, services: Iterable[Service] = SERVICES) -> Service
         if service.name == name:
             return service
     known = ", ".join(service.name for service in services)
-    raise ValueError(f"{name} is no service: want one of {known}. All stand in {__name__}.SERVICES")
+    raise ValueError(f"{name} is no service: want one of {known}. All are in {__name__}.SERVICES")
 
 
 def readers_of(feed: Kind, services: Iterable[Service] = SERVICES) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ class WireError(ValueError):
 
 class UnknownEventError(WireError):
     """Written by a newer build: an event that is not marked ignorable, or a newer format. Waiting for an upgrade helps,
-    while other faults of the bytes stay what they are.
+    whereas other faults of the bytes stay.
     """
 
 

@@ -120,7 +120,7 @@ def commit_message(events: Sequence[msgspec.Struct], meta: Meta) -> commit_pb2.C
 
 
 def encoded_events(body: bytes) -> list[bytes]:
-    """Return the events of a log entry's body as they stand there; raises WireError."""
+    """Return the events of a log entry's body as they were written; raises WireError."""
     try:
         return [event.SerializeToString() for event in commit_pb2.Commit.FromString(body).events]
     except DecodeError as error:

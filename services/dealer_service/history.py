@@ -38,7 +38,7 @@ async def find_hand(
     log: CommitLog, stream: str, last: int, hand_no: int, share: Share | None = None
 ) -> HandRecord | None:
     """Return the record of a hand within versions 1..``last``; None when it has no deck there. It takes a dozen reads,
-    and anybody may ask: only a ``share`` of the loop's time is for that.
+    and anybody may ask: it gets only a ``share`` of the loop's time.
 
     Raises ChainBroken when the commits of the hand do not follow from each other.
     """

@@ -1,4 +1,4 @@
-"""What the tables tell the dealer, and what he does about it: one commit per message (architecture.md, "A hand")."""
+"""What the tables tell the dealer, and what it does about it: one commit per message (architecture.md, "A hand")."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Message = TableOpened | DealRequested | HandEnded | HandVoided
 
 
 def table_of(entry: FeedEntry) -> str | None:
-    """Return the table that an entry of a table feed comes from; None for what is no table's log."""
+    """Return the table that an entry of a table feed comes from; None for what is not a table's log."""
     name = keys.parse_stream(entry.stream)
     return name.table_id if name is not None and name.kind == "table" else None
 
@@ -49,7 +49,7 @@ class Listener:
     async def _one(self, entry: FeedEntry, event: Message) -> None:
         table = table_of(entry)
         if table is None:
-            raise Poison(f"{entry.stream} is no table's log")
+            raise Poison(f"{entry.stream} is not a table's log")
         async with self._shoes.use(table) as shoe:
             try:
                 decided = self._decide(shoe, entry, event)

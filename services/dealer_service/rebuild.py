@@ -1,6 +1,6 @@
 """A table's deck state from nothing but its log, reading no more than its last two hands.
 
-A DeckCommitted puts everything about its hand anew, and what is remembered of the hand before comes with the events
+A DeckCommitted starts everything about its hand afresh, and what is remembered of the hand before comes with the events
 between the two. So folding from the last but one DeckCommitted gives what folding the whole log gives (a test holds
 that for every version), and a table that comes back into the cache costs one read, however many hands it has played.
 """

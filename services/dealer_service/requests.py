@@ -1,4 +1,4 @@
-"""Decks that were stacked under a request id, folded from the log: a repeated call answers the first commitment."""
+"""Decks that were stacked under a request id, folded from the log: a repeated call gets the first commitment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEPT_HANDS = 2
 
 
 class Requests:
-    """Accepted calls of this hand and the last, and the commitments that they were answered."""
+    """Accepted calls of this hand and the last, and the commitments they were given."""
 
     __slots__ = ("_accepted", "_commitments")
 
@@ -29,8 +29,8 @@ class Requests:
     __hash__ = None  # type: ignore[assignment]  # it changes
 
     def find(self, actor: str, request_id: str, digest: bytes) -> bytes | None:
-        """Return the commitment that ``actor`` was answered under this id, None if nothing. Raises
-        Refused(REQUEST_ID_REUSED) where another deck was.
+        """Return the commitment that ``actor`` was given under this id, None if nothing. Raises
+        Refused(REQUEST_ID_REUSED) if it was for another deck.
         """
         first = self._accepted.get(name_of(actor, request_id))
         if first is None:

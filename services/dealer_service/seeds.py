@@ -1,4 +1,4 @@
-"""The dealer's keys and his source of randomness: the only place where seeds are drawn, sealed and opened.
+"""The dealer's keys and source of randomness: the only place where seeds are drawn, sealed and opened.
 
 Nothing here is logged, and what leaves is either sealed or of a type that does not show itself.
 """

@@ -122,8 +122,8 @@ class DealerServicer(rpc.DealerServiceServicer):
         )
 
     async def _refuse_player(self, auditor: str, hand: LogRef, hand_no: int) -> None:
-        """Refuse who was dealt into the hand; everybody where the table's log does not say who was, for an audit can
-        wait until it does.
+        """Refuse whoever was dealt into the hand; everybody where the table's log does not say who was, for an audit
+        can wait until it does.
         """
         players = await dealt_into(self._kit.log, hand, hand_no)
         if players is None:
@@ -150,7 +150,7 @@ class DealerServicer(rpc.DealerServiceServicer):
 
 @contextmanager
 def _log_trouble() -> Iterator[None]:
-    """Faults of the log as what they are to a caller: try again, or call operators."""
+    """Faults of the log as what they mean to a caller: try again, or call operators."""
     try:
         yield
     except (EventLogError, WireError) as fault:

@@ -128,7 +128,7 @@ def _public(committed: DeckCommitted) -> DeckCommitted:
 
 
 class Shoes:
-    """The shoes of all tables that were used lately."""
+    """The shoes of all tables used lately."""
 
     def __init__(self, kit: Kit, seeds: Seeds, capacity: int = CAPACITY) -> None:
         self._kit = kit
@@ -156,7 +156,9 @@ class Shoes:
             self._shrink(shoe)
 
     def _shrink(self, last: Shoe) -> None:
-        """Drop a shoe that holds nothing (anybody may ask for tables that are none), then the least recently used."""
+        """Drop a shoe that holds nothing (anybody may ask for tables that do not exist), then the least recently
+        used.
+        """
         if not last.users and last.is_blank and self._shoes.get(last.table) is last:
             del self._shoes[last.table]
         surplus = len(self._shoes) - self._capacity

@@ -1,7 +1,7 @@
 """From a recorded commit back to the command that must have caused it.
 
 The engine is asked again with that command, and must decide exactly the recorded events. Where the events leave two
-causes open (a muck by choice or by timeout), the commit's actor tells: a player's commit bears his account, the
+causes open (a muck by choice or by timeout), the commit's actor tells: a player's commit bears their account, the
 table's own (timeouts, facts of other services) bears nobody's.
 """
 
@@ -22,7 +22,7 @@ Cause = Callable[[Table, Sequence[Any], Meta, OpenCards], Sequence[cmd.Command]]
 
 
 def commands_for(state: Table, events: Sequence[Any], meta: Meta, open_cards: OpenCards) -> Sequence[cmd.Command]:
-    """Return the commands that may have led to a commit, the likeliest first; empty when none can."""
+    """Return the commands that may have led to a commit, the likeliest first; empty when none can have."""
     if not events:
         return ()
     cause = _CAUSES.get(type(events[0]))
@@ -35,7 +35,7 @@ def _by_event(make: Callable[[Any], cmd.Command]) -> Cause:
 
 
 def _by_account(make: Callable[[Any, str], cmd.Command]) -> Cause:
-    """A player's command: the actor is his account."""
+    """A player's command: the actor is their account."""
     return lambda _state, events, meta, _open: (make(events[0], meta.actor),)
 
 

@@ -1,4 +1,4 @@
-"""Whether the dealer dealt the deck he had committed to: commitment, order, root, every position.
+"""Whether the dealer dealt the deck it had committed to: commitment, order, root, every position.
 
 See architecture.md, "The deck".
 """
@@ -111,10 +111,10 @@ def shows_the_deck(dealt: DeckCardsDealt, deck: Deck) -> bool:
 def check_deals(
     sheet: Sheet, book: DeckBook, stream: str, hashes: Mapping[int, bytes], *, complete: bool
 ) -> Iterator[Finding]:
-    """Hold every answer of the dealer to the request that caused it and to the walk through the deck.
+    """Check every answer of the dealer against the request that caused it and the walk through the deck.
 
-    ``hashes`` are the table's head hashes by version. ``complete`` False: the table's log went astray, so that later
-    deals cannot be held to anything.
+    ``hashes`` are the table's head hashes by version. ``complete`` False: the table's log went astray, so later deals
+    cannot be checked against anything.
     """
     for version in book.repeated:
         yield Code.EARLY_DEAL, version

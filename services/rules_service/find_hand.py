@@ -55,7 +55,7 @@ class Trace(msgspec.Struct, frozen=True):
 async def trace(
     log: CommitLog, streams: Streams, hand_no: int, hint: DeckClosed | None = None, share: Share | None = None
 ) -> Trace:
-    """Look a hand up in the logs; ``hint`` is the dealer's notice where it is at hand. For who only asks, in a
+    """Look a hand up in the logs; ``hint`` is the dealer's notice where it is at hand. For mere questions, in a
     ``share`` of the loop's time.
     """
     closed = hint or await find_closed(log, streams.deck, hand_no, share)

@@ -1,4 +1,4 @@
-"""What the referee may find wrong, and what may keep him from judging. Codes are stable; none ever carries a card."""
+"""What the referee may find wrong, and what may keep it from judging. Codes are stable; none ever carries a card."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class Code(StrEnum):
     WRONG_START = "WRONG_START"
     """Who is dealt in, the order of dealing, the button or the rules' version are wrong."""
     WRONG_ANTE = "WRONG_ANTE"
-    """An ante is not the table's, nor all the player had."""
+    """An ante is neither the table's nor all the player had."""
     WRONG_ORDER = "WRONG_ORDER"
     """The turn went to the wrong player, or an event stands where the rules have no place for it."""
     WRONG_ACTOR = "WRONG_ACTOR"
-    """An action that another account made than the one whose turn it was."""
+    """An action by another account than the one whose turn it was."""
     ILLEGAL_ACTION = "ILLEGAL_ACTION"
     """An action or amount that the rules do not allow in that position."""
     WRONG_OPTIONS = "WRONG_OPTIONS"
-    """The player was offered other actions than the rules give him, another price or another deadline."""
+    """The player was offered other actions than the rules give them, another price or another deadline."""
     EARLY_TIMEOUT = "EARLY_TIMEOUT"
     """A timeout was taken before the published deadline."""
     LATE_ACTION = "LATE_ACTION"
@@ -53,13 +53,13 @@ class Code(StrEnum):
     WRONG_POT = "WRONG_POT"
     """A pot's amount is not what the players put into it, or a pot is missing or paid twice."""
     WRONG_AWARD = "WRONG_AWARD"
-    """A pot was paid to other players, or in other parts, than the hands and the rules say."""
+    """A pot was paid to other players, or in other shares, than the hands and the rules say."""
     WRONG_RAKE = "WRONG_RAKE"
     """The rake is not what the rules take."""
     WRONG_STACK = "WRONG_STACK"
     """A stack is not what it was plus what came and went."""
     WRONG_DELTA = "WRONG_DELTA"
-    """A player's result is not the difference of his stacks, or a player is missing from the result."""
+    """A player's result is not the difference of their stacks, or a player is missing from the result."""
     WRONG_REFUND = "WRONG_REFUND"
     """A void hand or a cancelled ante round did not give back every contribution exactly once."""
     NOT_CONSERVED = "NOT_CONSERVED"
@@ -69,7 +69,7 @@ class Code(StrEnum):
 
 
 class Obstacle(StrEnum):
-    """Something the referee lacks: he waits and alarms, and never disputes because of it."""
+    """Something the referee lacks: it waits and raises an alarm, and never disputes because of it."""
 
     MISSING_LOG = "MISSING_LOG"
     """Commits of the table's or the deck's log are not there."""

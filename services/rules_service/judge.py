@@ -1,4 +1,5 @@
-"""Judges one finished hand: everything it needs is an argument, so that the same judgement is had again at any time.
+"""Judges one finished hand: everything it needs is an argument, so that the same judgement can be had again at any
+time.
 
 Four questions, in this order: are these the bytes that were written (chain), was the committed deck dealt (deck), was
 it played by the rules (play: the engine decides everything again, and a second opinion follows bet by bet), and are
@@ -109,7 +110,7 @@ def judge(case: Case, key: Key) -> Judgement:
 
 
 def _play(case: Case, table: Sequence[Recorded], book: DeckBook, sheet: Sheet, findings: _Findings) -> Table | None:
-    """Have both opinions on the play; return the engine's table after it, None where it does not get there."""
+    """Get both opinions on the play; return the engine's table after it, None where it does not get there."""
     closed = case.closed
     complete = _second_opinion(table, sheet)
     for code, version in sheet.findings:

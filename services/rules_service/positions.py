@@ -50,7 +50,7 @@ class Legal(msgspec.Struct, frozen=True):
 def legal_in(config: TableConfig, players: Sequence[Player], actions: Sequence[Action]) -> Legal:
     """Play a position through and say who may do what, at a table whose configuration is sound.
 
-    Raises Refused, also for an action that was not legal.
+    Raises Refused, including for an action that was not legal.
     """
     _check(config, players)
     state = _play_antes(config, players)

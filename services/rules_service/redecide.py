@@ -1,4 +1,4 @@
-"""The first opinion: the rules engine decides every recorded commit of a hand once more."""
+"""The first opinion: the rules engine decides every recorded commit of a hand again."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _again(state: Table, commit: Recorded, open_cards: OpenCards) -> Table | Cod
         return evolve(state, (), commit.version)
     blame: Code = Code.NOT_DECIDED
     recorded = list(commit.events)
-    # A hand that begins here was begun by the engine that it says; one that runs has its own in its state.
+    # A hand that begins here was begun by the engine it names; one that runs has its own in its state.
     engines = [event.engine for event in recorded if isinstance(event, ev.AntesOpened)]
     engine = (engines or [ev.ENGINE])[0] or ev.Engine.FIRST
     ctx = Context(commit.meta.at_ms, commit.version, commit.meta.build, engine)

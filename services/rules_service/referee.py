@@ -33,7 +33,7 @@ from stud_wire.codec import UnknownEventError
 from stud_wire.commits import Meta, decode_event, read_event
 
 CAPACITY = 10_000
-"""Tables whose base is kept; another one is folded from its log when a hand of it ends."""
+"""Tables whose base is kept; any other is folded from its log when a hand of it ends."""
 
 log = structlog.get_logger("rules")
 

@@ -77,7 +77,7 @@ class Resolver:
         currency = await currency_of(self._kit.log, streams.table)
         if not currency:
             raise Refused("UNKNOWN_TABLE", "the table's log tells no currency: its data must be restored first")
-        interested = await self._interested(request, book)  # again: judging may take long enough to sit down
+        interested = await self._interested(request, book)  # again: judging takes long enough to sit down
         meta = Meta(self._kit.clock(), request.operator, request.request_id, request.digest, build=self._kit.build)
 
         answer: list[Answer] = []
@@ -99,9 +99,9 @@ class Resolver:
         return Answer(decided, version)
 
     async def _interested(self, request: Request, book: TableVerdicts) -> frozenset[str]:
-        """Return who has an interest in the hand; refuses the operator if he is one of them.
+        """Return who has an interest in the hand; refuses an operator who is one of them.
 
-        Of a damaged log also the figures that were disputed say who was in the hand.
+        With a damaged log the disputed figures, too, say who was in the hand.
         """
         players = await self._interests.of_hand(request.table_id, request.hand_no)
         if book.disputed is not None and book.disputed.hand_no == request.hand_no:
@@ -156,7 +156,7 @@ class Resolver:
 
 
 def _repeated(book: TableVerdicts, request: Request) -> Answer | None:
-    """The first answer to a request that comes again; refuses the same id with other content."""
+    """The first answer to a repeated request; refuses the same id with other content."""
     first = book.answered.get(name_of(request.operator, request.request_id))
     if first is None:
         return None
@@ -179,7 +179,8 @@ def _event(
         or (first.hand_no, first.choice) != (request.hand_no, request.choice)
         or first.operator in interested
     ):
-        # Another choice is a new proposal, which replaces the one before; one by whoever has an interest never counted.
+        # Another choice is a new proposal, which replaces the one before; one by somebody with an interest never
+        # counted.
         return ResolutionProposed(request.table_id, request.hand_no, request.choice, request.operator, request.reason)
     if first.operator == request.operator:
         raise Refused(

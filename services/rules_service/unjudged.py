@@ -61,7 +61,7 @@ class Unjudged:
         self._is_decided = is_decided
 
     async def load(self) -> None:
-        """Find those that a former process left."""
+        """Find those that an earlier process left."""
         for letter in await self._log.dead_list(SERVICE):
             found = parse_reason(letter.reason)
             if found is not None:

@@ -69,7 +69,7 @@ class VerdictLog:
 
     async def load_if_sound(self) -> None:
         """Fold the log at the start. One that cannot be trusted waits for operators, and the others do not: whoever
-        needs it finds out by ``sound``. Raises EventLogError.
+        needs it finds out through ``sound``. Raises EventLogError.
         """
         try:
             await self.load()
@@ -84,7 +84,7 @@ class VerdictLog:
         return self.book
 
     async def for_callers(self) -> ShardVerdicts:
-        """Return the book for who asks about it. Raises Refused(LOG_BROKEN), EventLogError."""
+        """Return the book for whoever asks about it. Raises Refused(LOG_BROKEN), EventLogError."""
         try:
             return await self.sound()
         except (ChainBroken, UnknownEventError):

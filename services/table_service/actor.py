@@ -59,10 +59,10 @@ from table_service.requests import RequestMemory, number_of
 from table_service.vault import Vault
 
 CHOICES_A_STEP = 2
-"""A choice ahead and another thought."""
+"""A choice ahead and a change of mind."""
 
 REST_MS = 1000
-"""After a fault the table does nothing by itself for so long: what failed would fail again at once."""
+"""After a fault the table does nothing by itself for this long: what failed would fail again at once."""
 
 SERVICE_RESTARTED, OUTAGE, CLOCK_SET = "SERVICE_RESTARTED", "OUTAGE", "CLOCK_SET"
 """Why clocks start afresh: time was lost, and not by a player."""
@@ -118,7 +118,7 @@ class TableActor:
     # ------------------------------------------------------------------ life
 
     async def load(self, share: Share | None = None) -> None:
-        """Fold the log, with a share in that part of the loop's time. Raises ChainBroken or WireError when it cannot be
+        """Fold the log, within that share of the loop's time. Raises ChainBroken or WireError when it cannot be
         trusted.
         """
         log_, stream = self.kit.log, self.stream
@@ -240,10 +240,10 @@ class TableActor:
         else:
             mail.done(outcome)
         if mail.ahead and self.ahead.not_done(mail.actor):
-            self._refresh(mail.actor)  # it came to nothing: the turn is his to take after all
+            self._refresh(mail.actor)  # it came to nothing: the turn is the player's to take after all
 
     def halt(self, why: Refused) -> None:
-        """Take no more decisions, and show everybody why the table stands."""
+        """Take no more decisions, and show everybody why the table stands still."""
         if self.halted is None:
             self.halted = why
             self._timer.cancel()
@@ -262,7 +262,7 @@ class TableActor:
 
     def clock_set(self, by_ms: int) -> None:
         """The clock was set: whatever runs is given a fresh clock before anything else is decided, and what we remember
-        of the past is told by the new one.
+        of the past is told by the new clock.
         """
         self._clock_set += 1
         self._lost_time = CLOCK_SET
@@ -287,7 +287,7 @@ class TableActor:
         self._rests_until_ms = self.kit.clock() + REST_MS
 
     def check_decides(self) -> None:
-        """Raise Refused where nothing that is chosen or asked for now could ever come about."""
+        """Raise Refused where nothing chosen or asked for now could ever happen."""
         if self.stopping:
             raise stopping()
         if self.halted is not None:
@@ -297,7 +297,7 @@ class TableActor:
         if self.halted is not None:
             raise Refused(self.halted.reason, self.halted.text)
         if mail.ahead and not self.ahead.is_due(mail.actor):
-            raise Refused("PRE_ACTION_NOT_ALLOWED", "the choice held no more when its turn came")
+            raise Refused("PRE_ACTION_NOT_ALLOWED", "the choice no longer held when its turn came")
         if mail.catch_up:
             await self._writer.catch_up()
             return Outcome(self.head.version)
@@ -362,7 +362,7 @@ class TableActor:
         return Outcome(version, number_of(made.events))
 
     def _judged_at(self, mail: Mail) -> int:
-        """Now; but what arrived in time is judged in time, however long it queued."""
+        """Now; but what arrived in time is judged as in time, however long it queued."""
         now = self.kit.clock()
         deadline = deadline_of(self.table, mail.command)
         return deadline if deadline and mail.received_ms <= deadline < now else now
@@ -389,7 +389,7 @@ class TableActor:
         self._tell_waiting()
 
     def _act_ahead(self) -> None:
-        """Take the choice of whose turn has come: it is next, before anything he could send now."""
+        """Take the choice of the player whose turn has come: it is next, before anything they could send now."""
         due = self.ahead.moved_on(self.table)
         if due is not None:
             mail = self._mail(due.act, due.account, due.request_id, due.digest, None)
@@ -447,7 +447,7 @@ class TableActor:
         return self.kit.trouble.code if self.kit.trouble is not None else ""
 
     def choice_changed(self, account: str) -> None:
-        """Show all of a player's streams what he has chosen ahead."""
+        """Show all of a player's streams what they have chosen ahead."""
         self._refresh(account)
 
     def _refresh(self, account: str | None = None) -> None:
@@ -506,7 +506,7 @@ class TableActor:
         elif due is not None and due <= now:
             if of_hand is not None and now - of_hand > LATE_MS:
                 self.post(RestartClocks("LATE_TIMER"))
-            self.post(Tick())  # after fresh clocks it takes what they do not concern: reservations
+            self.post(Tick())  # after fresh clocks it takes what they do not affect: reservations
         elif silent is not None and silent <= now:
             self.post(PauseTable(DEALER_SILENT, ""))
         elif self.table.hand is None and not hand_gate(self.table):

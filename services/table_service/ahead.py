@@ -1,7 +1,7 @@
 """Choices made ahead of the turn: their owner's alone, in memory, never in the log (W28; architecture.md, "Calls").
 
-After every commit what no longer holds is dropped; when its owner's turn has come a choice becomes his action, under
-the request id it was made with, so that whoever sends the choice again is told that result.
+After every commit what no longer holds is dropped; when its owner's turn has come a choice becomes their action, under
+the request id it was made with, so that sending the choice again gets that result.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from stud_service.refusals import Refused
 
 
 class Price(msgspec.Struct, frozen=True):
-    """What a player was looking at when he chose."""
+    """What a player was looking at when choosing."""
 
     hand_no: int
     street: int
@@ -52,14 +52,14 @@ class ChoicesAhead:
         self._streams: Counter[str] = Counter()
 
     def of(self, account: str) -> PreAction | None:
-        """What a player has chosen; until it is done also what is due."""
+        """What a player has chosen; until it is done, also what is due."""
         if self._due is not None and self._due.account == account:
             return self._due.pre_action
         found = self._chosen.get(account)
         return found.pre_action if found is not None else None
 
     def is_due(self, account: str) -> bool:
-        """Whether the player's turn has come and his choice is about to be done."""
+        """Whether the player's turn has come and their choice is about to be done."""
         return self._due is not None and self._due.account == account
 
     def waits_under(self, account: str, request_id: str) -> bool:
@@ -70,7 +70,7 @@ class ChoicesAhead:
     def set(
         self, table: Table, account: str, price: Price, verb: Verb, size: Size | None, request_id: str, digest: bytes
     ) -> bool:
-        """Keep a choice, and return whether it is another one than before. Raises Refused."""
+        """Keep a choice, and return whether it differs from the one before. Raises Refused."""
         if not self._streams[account] and verb is not Verb.FOLD:
             raise Refused(
                 "PRE_ACTION_NOT_ALLOWED", "open a Play or Watch stream first: a lost connection cancels the choice"
@@ -127,7 +127,7 @@ class ChoicesAhead:
         return was_due
 
     def forget(self) -> None:
-        """The table is another one than was thought: nothing that was chosen counts."""
+        """The table is not what it was thought to be: nothing that was chosen counts."""
         self._chosen.clear()
         self._due = None
 
@@ -136,7 +136,7 @@ class ChoicesAhead:
         self._streams[account] += 1
 
     def disconnected(self, account: str) -> None:
-        """One less; with the last of them goes his choice, unless it is Fold (B.16)."""
+        """One less; with the last of them goes the choice, unless it is Fold (B.16)."""
         self._streams[account] -= 1
         if self._streams[account] <= 0:
             del self._streams[account]

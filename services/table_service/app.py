@@ -84,7 +84,7 @@ class TableApp:
             raise Poison(f"{type(fact.event).__name__} refused: {refused.reason}", refused.reason) from None
 
     async def _stand_for(self, table_id: str, reason: str) -> None:
-        """The table's line is parked and it hears nothing more: it says so instead of only waiting, for whatever
+        """The table's line is parked and it hears nothing more: it says so instead of merely waiting, for whatever
         reason that is. Raises EventLogError while it cannot be written.
         """
         try:
@@ -94,8 +94,8 @@ class TableApp:
                 raise EventLogError(refused.reason) from None
 
     async def _submit(self, entry: FeedEntry, fact: inbound.Inbound, command: Command) -> None:
-        """Hand a fact in; one that is refused once more on what the log says now, since somebody else may have written
-        there. Where its sender has seen more of the log than there is, the log is behind. Raises Refused.
+        """Hand a fact in; one that is refused is tried again on what the log says now, since somebody else may have
+        written there. Where its sender has seen more of the log than there is, the log is behind. Raises Refused.
         """
         actor = await self.registry.get(fact.table_id)
         cause = (entry.stream, entry.version)
@@ -107,7 +107,7 @@ class TableApp:
             await actor.catch_up()
             seen = inbound.seen_by_sender(fact)
             if seen is not None and await self._has_lost(actor, seen):
-                raise behind(actor.stream) from None  # it stands for that; what is only a copy halts nothing for good
+                raise behind(actor.stream) from None  # a pause is enough: a mere copy halts nothing for good
             await actor.submit(command, cause=cause, within_s=None)
 
     async def _has_lost(self, actor: TableActor, seen: LogRef) -> bool:
@@ -125,7 +125,7 @@ class TableApp:
             self._next_on_log_behind(stream, acknowledged, found)
 
     async def _housekeeping(self) -> None:
-        """Once a second: tables whose line is parked no more, that nobody watches, or that others opened."""
+        """Once a second: tables whose line is no longer parked, that nobody watches, or that others opened."""
         while True:
             await asyncio.sleep(1.0)
             if self._reader is not None:

@@ -15,7 +15,7 @@ LATE_MS = 1000
 """A timer or an append that is later than this is our fault: the clock starts afresh (architecture.md, "Time")."""
 
 DEALER_PATIENCE_MS = 30_000
-"""How long a deal may take before it is called silence: a dealer that is only started again is back sooner."""
+"""How long a deal may take before it is called silence: a dealer that merely restarts is back sooner."""
 
 
 def waits_for_cards(table: Table) -> bool:
@@ -24,15 +24,17 @@ def waits_for_cards(table: Table) -> bool:
 
 
 def silent_at(table: Table, asked_at_ms: int) -> int | None:
-    """Return when the table is to say that its dealer is silent; None = no cards are missing, or it stands anyway."""
+    """Return when the table is to say that its dealer is silent; None = no cards are missing, or it stands still
+    anyway.
+    """
     return asked_at_ms + DEALER_PATIENCE_MS if waits_for_cards(table) and not table.stands_for else None
 
 
 def deadline_of(table: Table, command: Command) -> int:
     """Return the deadline that judges a command, milliseconds since the epoch; 0 = none.
 
-    Only who answers the question that is open runs against its clock: whatever else he sends is refused for
-    what it is, and takes nobody's timeout.
+    Only an answer to the open question runs against its clock: anything else is refused for what it is, and takes
+    nobody's timeout.
     """
     return _open_question(table, command) or 0
 

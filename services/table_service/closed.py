@@ -1,6 +1,6 @@
 """A table that is over, as it is shown: from its first commit, its last one and its row of the lobby.
 
-Nothing is folded, so whoever looks at closed tables costs three short reads. What only a fold knows is left out: the
+Nothing is folded, so a look at a closed table costs three short reads. What only a fold knows is left out: the
 button, the last commitment and how the last hand ended.
 """
 

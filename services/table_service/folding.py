@@ -1,4 +1,4 @@
-"""Tables that are not at hand but needed whole: closed ones, for who asks again about money, and those found late.
+"""Tables that are not at hand but needed whole: closed ones, for those who ask again about money, and those found late.
 
 They are folded from their logs one at a time, everybody who asks meanwhile waits for the same fold, and all of it takes
 no more than its share of the loop's time: a long log must not stop the tables that play.
@@ -18,7 +18,7 @@ from stud_service.refusals import Refused
 from table_service.actor import TableActor
 
 WAIT_S = 2.0
-"""Who asks waits so long. The fold goes on, and whoever asks again finds how far it came."""
+"""How long whoever asks waits. The fold goes on, and whoever asks again finds how far it has come."""
 
 IN_LINE = 8
 """Tables that are folded or wait for it; whoever asks for one more is told to come back."""
@@ -27,7 +27,7 @@ FOLDS_PER_S, FOLDS_BURST = 0.2, 10
 """Folds that one account may cause."""
 
 KEPT, KEEP_S = 64, 60.0
-"""Closed tables that stay at hand, the latest used, and for how long: for who asks once more."""
+"""Closed tables that stay at hand, the latest used, and for how long: for those who ask again."""
 
 log = structlog.get_logger()
 Load = Callable[[str], Awaitable[TableActor | None]]
@@ -56,17 +56,17 @@ class Folds:
             async with asyncio.timeout(WAIT_S):
                 found = await asyncio.shield(task)
         except TimeoutError:
-            raise limited("the table is over and its log is long: ask again, with the same id", WAIT_S, 1) from None
+            raise limited("the table is closed and its log is long: ask again, with the same id", WAIT_S, 1) from None
         if isinstance(found, Refused):
             raise found
         return found
 
     def _admit(self, account: str) -> None:
         if len(self._under_way) >= IN_LINE:
-            raise limited("too many tables that are over are asked for", WAIT_S, IN_LINE)
+            raise limited("too many closed tables are being asked for", WAIT_S, IN_LINE)
         wait_s = self._caused.take(account)
         if wait_s:
-            raise limited("this account asks for too many tables that are over", wait_s, FOLDS_BURST)
+            raise limited("this account asks for too many closed tables", wait_s, FOLDS_BURST)
 
     async def _fold(self, table_id: str) -> TableActor | Refused | None:
         """Never fails: it is nobody's task but the service's."""

@@ -33,7 +33,7 @@ from table_service.mail import Outcome
 from table_service.views import sitting_of
 
 SEAT_ANSWER_S = 5.0
-"""TakeSeat waits so long for the wallet, then answers PENDING (architecture.md, "Buying in")."""
+"""How long TakeSeat waits for the wallet before it answers PENDING (architecture.md, "Buying in")."""
 
 MakeCommand = Callable[[TableActor, str, Any], Command]
 
@@ -46,7 +46,7 @@ def content_of(request: Message) -> bytes:
 async def perform(actor: TableActor, account: str, name: str, request: Any) -> Outcome:
     """Do what a player asks; ``name`` is the PlayRequest's field. Raises Refused.
 
-    Only what answers a turn or a prompt that is open to him is never too much.
+    Only what answers the player's own open turn or prompt is never too much.
     """
     if name in CHOICES:
         if not actor.may_choose(account):
@@ -65,7 +65,7 @@ def _admit(actor: TableActor, account: str, request: Any) -> None:
     try:
         known = actor.requests.find(account, request.request_id, content_of(request)) is not None
     except Refused:
-        known = True  # its id is another one's: that is soon said
+        known = True  # its id is another one's: that is quickly said
     if not known:
         actor.admit(account)
 
@@ -153,7 +153,7 @@ def _once(
     request: pb.SetPreActionRequest | pb.ClearPreActionRequest,
     change: Callable[[str, bytes], bool],
 ) -> Outcome:
-    """Make a change that nothing is written of; a repeated request changes nothing, and is told what came of it."""
+    """Make a change that is not written down; a repeated request changes nothing, and is told what came of it."""
     actor.check_decides()
     request_id, content = require_request_id(request.request_id), content_of(request)
     done = actor.requests.find(account, request_id, content)
@@ -170,7 +170,7 @@ CHOICES: Mapping[str, Callable[[TableActor, str, Any], Outcome]] = {
     "set_pre_action": set_pre_action,
     "clear_pre_action": clear_pre_action,
 }
-"""Name of the PlayRequest's field -> what keeps or drops a choice ahead; nothing of it is written."""
+"""Name of the PlayRequest's field -> what keeps or drops a choice ahead; none of it is written."""
 
 COMMANDS: Mapping[str, MakeCommand] = {
     "act": act,
@@ -198,8 +198,8 @@ def _amount(amount: int) -> int:
 async def take_seat(actor: TableActor, account: str, request: pb.TakeSeatRequest) -> pb.TakeSeatResponse:
     """Reserve a seat, wait for the wallet, answer SEATED, PENDING, or raise why it came to nothing.
 
-    A repeated call is answered for its first sitting: LEFT when that is over, also when it ended without a player, and
-    was not declined by the wallet. That one counts as refused, so that a call after it is no repeated one.
+    A repeated call is answered for its first sitting: LEFT when that is over, even if it ended without a player, unless
+    the wallet declined it: that counts as refused, so a call after it is not a repeated one.
     """
     _admit(actor, account, request)
     command = TakeSeat(
@@ -218,7 +218,7 @@ async def take_seat(actor: TableActor, account: str, request: pb.TakeSeatRequest
 
 
 async def _settled(actor: TableActor, sitting_no: int) -> pb.SeatOutcome.ValueType:
-    """Wait until a reservation has come to an end, and say how it stands with the sitting."""
+    """Wait until a reservation has come to an end, and say what has become of the sitting."""
     while True:
         changed = actor.settled
         sitting = actor.table.sittings.get(sitting_no)

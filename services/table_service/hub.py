@@ -1,7 +1,7 @@
 """Who watches a table, and the last updates for those who come back.
 
-Publishing never waits: each viewer has a bounded queue, and one that is full loses its viewer, who is told
-to resume from the version he has. Players are served before spectators.
+Publishing never waits: each viewer has a bounded queue, and one that is full loses its viewer, who is told to resume
+from the version they have. Players are served before spectators.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KEEP = 256
 
 class Viewer:
     """One stream. ``account`` decides which private part is appended; ``dropped`` means that nothing more is queued,
-    and ``why`` how it ends then: with a refusal, or well (None).
+    and ``why`` how it ends then: with a refusal, or with OK (None).
     """
 
     __slots__ = ("account", "dropped", "queue", "why")
@@ -47,7 +47,7 @@ class Viewer:
         self.queue.put_nowait(data)
 
     def finish(self, why: Refused | None = None) -> None:
-        """End the stream after what is queued: well (the table is closed), or with a refusal (the service stops, its
+        """End the stream after what is queued: with OK (the table is closed), or with a refusal (the service stops, its
         client is too slow or sends nonsense).
         """
         if not self.dropped:
@@ -80,14 +80,14 @@ class Hub:
     def publish(self, step: Step, private: PrivatePart) -> None:
         """Send an update to everybody and keep it for those who resume.
 
-        It is durable by now, so nothing may fail here: a viewer whose part cannot be made loses his stream.
+        It is durable by now, so nothing may fail here: a viewer whose part cannot be made loses the stream.
         """
         self._kept.append(step)
         self._send(step, private, self._viewers)
 
     def refresh(self, present: Step, private: PrivatePart, account: str | None = None) -> None:
-        """Send the present view, to one account's viewers or to all: something changed that is in no commit. As little
-        may fail here.
+        """Send the present view, to one account's viewers or to all: something changed that is in no commit. Nothing
+        may fail here either.
         """
         self._send(present, private, [viewer for viewer in self._viewers if account in {None, viewer.account}])
 

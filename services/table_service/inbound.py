@@ -37,7 +37,7 @@ from stud_wire.commits import decode_commit, decode_event
 logger = structlog.get_logger(__name__)
 
 UNREADABLE = "unreadable"
-"""Whose line a ledger's answer joins of which the copy does not say."""
+"""Whose line a ledger's answer joins if the copy does not say."""
 
 
 class Inbound(msgspec.Struct, frozen=True):
@@ -63,9 +63,9 @@ def read_entry(entry: FeedEntry) -> list[Inbound]:
 
 
 async def facts_of(log: CommitLog, entry: FeedEntry) -> tuple[list[Inbound], bool]:
-    """Return what an entry tells, and whether that is told again since the copy differs from the ledger's log: then it
-    is all that the ledger has answered lately (ADR 0005). Cards need no such care: the referee compares them with the
-    deck before anything is paid. Raises WireError, EventLogError.
+    """Return what an entry tells, and whether that is told again because the copy differs from the ledger's log: then
+    it is all that the ledger has answered lately (ADR 0005). Cards need no such care: the referee compares them with
+    the deck before anything is paid. Raises WireError, EventLogError.
     """
     feed = keys.parse_stream(entry.feed)
     if feed is None or feed.kind != "ledger-feed":
@@ -91,7 +91,7 @@ def seen_by_sender(fact: Inbound) -> de.LogRef | None:
 
 def table_of(entry: FeedEntry) -> str | None:
     """Return the table an entry is for; None when it is for nobody. Raises WireError, but not for a ledger's answer:
-    whose it is its log tells.
+    its log tells whose it is.
     """
     feed = keys.parse_stream(entry.feed)
     if feed is None or feed.kind != "ledger-feed":

@@ -1,7 +1,7 @@
 """The lobby in memory: which tables there are, and what the log's rows say of those that are not at hand.
 
-A row is some 150 bytes and is kept as such: a hundred thousand closed tables are 40 MB. Live tables say themselves how
-it stands with them.
+A row is some 150 bytes and is kept as such: a hundred thousand closed tables are 40 MB. Live tables speak for
+themselves.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Names:
         return table_id in self._currency
 
     def add(self, table_id: str, currency: str) -> None:
-        """Take in a table; again is no matter."""
+        """Take in a table; doing so again does no harm."""
         if table_id not in self._currency:
             self._currency[table_id] = currency
             for key in {EVERY, currency}:

@@ -28,4 +28,4 @@ class Mail(mailbox.Mail):
     ahead: bool = False
     """Whether it is a choice ahead whose turn has come."""
     catch_up: bool = False
-    """Whether nothing is asked but that the table be what its log says."""
+    """Whether it asks only that the table be what its log says."""

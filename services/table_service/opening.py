@@ -23,7 +23,7 @@ FOLLOWS_FROM_THE_SMALL_BET = frozenset({"big_bet", "ante", "bring_in"})
 def config_of(request: pb.CreateTableRequest, currencies: Sequence[str]) -> TableConfig:
     """Return the configuration a request asks for at a house that serves these currencies.
 
-    Raises Refused for what is wrong first; its problems name every field that is. Ranges are the core's business.
+    Raises Refused for the first thing wrong; its problems name every field that is. Ranges are the core's business.
     """
     ruleset, problems = _ruleset(request)
     config = _config(request, ruleset)
@@ -89,7 +89,7 @@ def _ruleset(request: pb.CreateTableRequest) -> tuple[Ruleset, list[Problem]]:
 
 
 def _overrides(request: pb.CreateTableRequest) -> list[Problem]:
-    """Names of no field, and fields that are set but not named: a rake, say, that nobody would take."""
+    """Names that are not fields, and fields that are set but not named: a rake, say, that nobody would take."""
     known = request.ruleset.DESCRIPTOR.fields_by_name
     texts = [f"a ruleset has no field {name[:64]!r}" for name in request.override_fields if name not in known]
     set_here = [field.name for field, _ in request.ruleset.ListFields()]

@@ -28,7 +28,7 @@ log = structlog.get_logger()
 
 
 class Streams:
-    """Serves viewers. A stream ends well after the last update of a table that closed, else with a refusal."""
+    """Serves viewers. A stream ends with OK after the last update of a table that closed, else with a refusal."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -86,13 +86,13 @@ class Streams:
         return shown is not None
 
     def _join(self, actor: TableActor, subscribe: pb.Subscribe, account: str) -> Viewer:
-        """Queue what the viewer missed, as far as it is kept, then the table as it is, and start serving him: no update
-        can fall between the two.
+        """Queue what the viewer missed, as far as it is kept, then the table as it is, and start serving them: no
+        update can fall between the two.
         """
         if subscribe.after_version < 0 or len(subscribe.head_hash) not in {0, HASH_SIZE}:
             raise Refused("INVALID_FIELD", "want the version and head_hash of an update", field="subscribe")
         if actor.stopping:
-            raise stopping()  # its streams have been ended already, and this one nobody would end
+            raise stopping()  # its streams have been ended already, and nobody would end this one
         viewer = Viewer(account)
         missing = None
         if subscribe.HasField("after_version"):
@@ -114,7 +114,7 @@ class Streams:
 
 
 async def _listen(actor: TableActor, viewer: Viewer, requests: Any, account: str) -> None:
-    """Take a player's commands one after the other; each gets one result. What is no message ends his stream."""
+    """Take a player's commands one after the other; each gets one result. What is not a message ends the stream."""
     try:
         async for message in requests:
             name = message.WhichOneof("body")
@@ -129,7 +129,7 @@ async def _listen(actor: TableActor, viewer: Viewer, requests: Any, account: str
 
 
 async def _answer(actor: TableActor, account: str, name: str | None, body: Any) -> pb.CommandResult:
-    request_id = getattr(body, "request_id", "")[:MAX_REQUEST_ID]  # what he sends, nobody has to keep for him
+    request_id = getattr(body, "request_id", "")[:MAX_REQUEST_ID]  # nobody has to keep what they send
     try:
         if name is None or name not in {*handlers.COMMANDS, *handlers.CHOICES}:
             raise Refused("INVALID_FIELD", "want one command; subscribe comes once, first", field="body")

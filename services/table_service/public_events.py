@@ -54,7 +54,7 @@ PUBLIC: Final[dict[str, str]] = {
 }
 """Event, as the body of ``commit.proto`` names it -> its fields that everybody may see. The rest of a table's events
 (``preferences_set``, ``top_up_requested``, ``top_up_refused``, ``cash_out_held``, ``player_left``) is between a player
-and the house: he has them in ``mine``, and in his account.
+and the house: they have them in ``mine``, and in their account.
 """
 
 

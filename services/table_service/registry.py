@@ -35,7 +35,7 @@ from table_service.lobby import EVERY, Lobby
 from table_service.updates import Outgoing
 
 LINES_AT_ONCE = 100
-"""Lines of the lobby are made so many at a time, and then others have their turn: about a millisecond."""
+"""How many lines of the lobby are made before others have their turn: about a millisecond."""
 
 log = structlog.get_logger()
 
@@ -82,7 +82,7 @@ class Registry:
 
     async def _rows(self, shard: int) -> dict[str, pb.TableSummary]:
         """Return what the lobby says of a shard's tables. What cannot be read there hides no table of another shard,
-        and of a row that cannot be read its table is known all the same. Raises LogUnavailable.
+        and where a row cannot be read its table is known all the same. Raises LogUnavailable.
         """
         try:
             rows = await self.kit.log.lobby(shard)
@@ -116,7 +116,7 @@ class Registry:
             return
 
     def _check_not_behind(self, table_id: str, version: int) -> None:
-        """The lobby was told of this version in the commit that made it: a log that ends before has lost its end."""
+        """The lobby was told of this version in the commit that made it: a log that ends before it has lost its end."""
         actor = self._tables.get(table_id)
         if actor is not None and actor.head.version < version:
             log.critical("log_behind", table=table_id, told=version, found=actor.head.version)
@@ -222,8 +222,9 @@ class Registry:
         return self._lobby.is_closed(table_id) and self._at_hand(table_id) is None
 
     async def closed(self, table_id: str) -> Outgoing | None:
-        """Return a closed table as it is shown to everybody; None where it is live or none, or at hand: who was cut off
-        when it closed is sent what he missed, and how the last hand ended. Raises Refused(LOG_BROKEN).
+        """Return a closed table as it is shown to everybody; None where it is live, does not exist, or is at hand:
+        whoever was cut off when it closed is sent what they missed, and how the last hand ended. Raises
+        Refused(LOG_BROKEN).
         """
         row = self._lobby.row(table_id) if self.is_over(table_id) else None
         if row is None:
@@ -244,7 +245,7 @@ class Registry:
 
     @asynccontextmanager
     async def opening(self, table_id: str) -> AsyncIterator[TableActor]:
-        """The table of this id, empty if there was none: then it is ours if it has been opened at the end.
+        """The table of this id, empty if there was none: it is then ours if it has been opened by the end.
 
         Until then nobody else gets it. What its first commit brings about (a deck) may be here before our own answer;
         it would load the table from its log a second time, and each half of its viewers would see another one.
@@ -273,8 +274,8 @@ class Registry:
     async def lobby(
         self, after: str = "", currency: str = EVERY, *, include_closed: bool = True, limit: int | None = None
     ) -> list[pb.TableSummary]:
-        """Return every table's line behind an id, at most so many, from memory. Whoever lists tables to choose one must
-        see which of them cannot be played at: their rows were written when they could.
+        """Return every table's line behind an id, at most this many, from memory. Whoever lists tables to choose one
+        must see which of them cannot be played at: their rows were written when they could.
         """
         lines: list[pb.TableSummary] = []
         while limit is None or len(lines) < limit:
@@ -305,8 +306,9 @@ class Registry:
             await actor.submit(PauseTable(reason, ""), within_s=None)
 
     def go_on(self, held: Container[str]) -> None:
-        """End the pause of tables that stood since a message for them could not be handled, and whose line is ``held``
-        no more: operators have let it be handled again, or dropped it. Whatever else they are paused for stays.
+        """End the pause of tables that stood still because a message for them could not be handled, and whose line is
+        no longer ``held``: operators have let it be handled again, or dropped it. Whatever else they are paused for
+        stays.
         """
         for actor in self._tables.values():
             if actor.table.parked and actor.table_id not in held:
@@ -322,7 +324,7 @@ class Registry:
                 actor.halt(behind(actor.stream))
 
     def trouble_changed(self) -> None:
-        """How it stands with the log has changed."""
+        """The state of the log has changed."""
         for actor in self._everyone():
             actor.trouble_changed()
 
@@ -336,7 +338,7 @@ class Registry:
         await asyncio.gather(*(actor.stop() for actor in self._everyone()))
 
     def forget_closed(self) -> None:
-        """Of closed tables that nobody watches keep the row; the table itself for a while, for who asks again."""
+        """Of closed tables that nobody watches keep the row; the table itself for a while, for those who ask again."""
         for table_id, actor in list(self._tables.items()):
             if actor.table.life is Life.CLOSED and not len(actor.hub):
                 self._lobby.put(views.summary(actor.table))

@@ -1,7 +1,7 @@
 """What was accepted under which request id, folded from the log (architecture.md, "Calls"; ADR 0007).
 
-Who asks for money (TakeSeat, AddChips, LeaveSeat) is remembered for good, about 160 bytes a call; everything else for
-this hand and the last. The same id and content answers the first result again; the same id with other content is
+Requests about money (TakeSeat, AddChips, LeaveSeat) are remembered for good, about 160 bytes a call; everything else
+for this hand and the last. The same id and content gets the first result again; the same id with other content is
 REQUEST_ID_REUSED; a refused request is not remembered and is judged afresh, and a seat that the wallet declined counts
 as refused.
 """
@@ -97,7 +97,7 @@ class RequestMemory:
             self._reserved[first.sitting_no] = name
 
     def _release(self, event: ev.SeatReleased, events: Sequence[Event]) -> None:
-        """Where the wallet has declined no money is on its way, and nothing is asked back: that tells it apart."""
+        """When the wallet has declined no money is on its way, and nothing is asked back: that tells it apart."""
         name = self._reserved.pop(event.sitting_no, None)
         asked_back = [other.sitting_no for other in events if isinstance(other, ev.CashOutRequested)]
         declined = event.sitting_no not in asked_back

@@ -23,13 +23,13 @@ from table_service.registry import Registry
 Context = grpc.aio.ServicerContext[Any, Any]
 MAX_REASON = 500
 TROUBLES = "LOG_"
-"""How every name for a log in trouble begins: the contract tells such a pause by it from an operator's words."""
+"""How every name for a log in trouble begins: by it the contract tells such a pause from an operator's words."""
 
 USUAL_PAGE = 100
 
 
 class TableServicer(rpc.TableServiceServicer):
-    """Thin: reads the request, submits one command, answers its version."""
+    """Thin: reads the request, submits one command, answers with its version."""
 
     def __init__(self, registry: Registry, streams: Streams) -> None:
         self._registry = registry
@@ -129,7 +129,7 @@ class TableServicer(rpc.TableServiceServicer):
         reason = require_text(request.reason, "reason", MAX_REASON)
         word = reason.strip().upper()
         if word in SYSTEM_PAUSES or word in CODES or word.startswith(TROUBLES):
-            raise Refused("INVALID_FIELD", f"{word} is what the system says: say it in other words", field="reason")
+            raise Refused("INVALID_FIELD", f"{word} is what the system says: use other words", field="reason")
         command = PauseTable(reason, caller().account)
         return pb.PauseTableResponse(version=await self._operate(request, command))
 

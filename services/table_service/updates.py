@@ -52,7 +52,7 @@ def commit_step(view: pb.TableView, head: Head, at_ms: int, events: Sequence[com
 
 
 def present(view: pb.TableView, head: Head, at_ms: int) -> Step:
-    """Return a full view, for who has nothing yet and where something changed that is in no commit."""
+    """Return a full view, for viewers who have nothing yet and where something changed that is in no commit."""
     update = _update(view, head, at_ms)
     update.reset = True
     return Step(head.version, head.hash, update.SerializeToString())

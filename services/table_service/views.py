@@ -37,7 +37,7 @@ def table_view(
     table: Table, config: ruleset_pb2.TableConfig | None = None, halted: str = "", held: str = ""
 ) -> pb.TableView:
     """Return the public view. ``config`` is the table's own where it has been made before. What its log does not say is
-    why it stands (``halted``), and why it starts no hand (``held``); empty when it does.
+    why it stands still (``halted``), and why it starts no hand (``held``); empty when it does neither.
     """
     hand = table.hand
     view = pb.TableView(
@@ -125,9 +125,9 @@ def _put_cards(out: pb.SeatView, hand: Hand, seat: int) -> None:
 def private_view(
     table: Table, sitting: Sitting, down: Sequence[int], chosen: PreAction | None = None, *, is_due: bool = False
 ) -> pb.PrivateView:
-    """Return what only this sitting's player sees; ``down`` are his clear down cards, ``chosen`` his choice ahead.
+    """Return what only this sitting's player sees; ``down`` are their clear down cards, ``chosen`` their choice ahead.
 
-    The choice ``is_due`` when his turn has come and is about to be taken by it: nothing is left for him to answer.
+    The choice ``is_due`` when their turn has come and is about to be taken by it: nothing is left for them to answer.
     """
     mine = pb.PrivateView(
         sitting_no=sitting.sitting_no,
@@ -159,7 +159,7 @@ def private_view(
 
 
 def _last_top_up(sitting: Sitting) -> pb.TopUpView:
-    """How far his last request for more chips came. What waits to be added is added all at once."""
+    """How far the player's last request for more chips has come. What waits to be added is added all at once."""
     last = pb.TopUpView(
         top_up_no=sitting.top_up_no,
         amount=sitting.top_up_amount,

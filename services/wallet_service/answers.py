@@ -22,7 +22,7 @@ _ANSWERS = (
 
 
 def is_answer(event: object, before: Ledger) -> bool:
-    """Whether a table waits for this: of the settlements that which ends a block, and with it the table's pause."""
+    """Whether a table waits for this: of settlements only one that ends a block, and with it the table's pause."""
     if isinstance(event, ev.HandSettled):
         return event.table in before.blocked
     return isinstance(event, _ANSWERS)

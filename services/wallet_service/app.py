@@ -30,7 +30,7 @@ from wallet_service.table_requests import REQUESTS, requests_of
 from wallet_service.verdicts import Verdicts
 
 LAG_S = 10.0
-"""A verdict that has waited so long is looked at: settlements take milliseconds."""
+"""A verdict that has waited this long is looked at: settlements take milliseconds."""
 
 log = structlog.get_logger()
 
@@ -49,7 +49,7 @@ class WalletApp:
         await asyncio.gather(*(book.start() for book in self.books.values()))
         await patiently(self.verdicts.load, self._kit.log, what="read verdicts")
         for table in self.verdicts.tables():
-            await self._try_again(table)  # an operator's correction may have changed what was in the way
+            await self._try_again(table)  # an operator's correction may have removed what was in the way
         reader = FeedReader(self._kit, self.handle, table_of)
         self._kit.spawn(reader.run(), "wallet feeds")
         self._kit.spawn(self._watch(), "wallet settlements")
@@ -103,7 +103,8 @@ class WalletApp:
     async def _drained(self, line: TableQueue, command: CashOut) -> CashOut:
         """Settle what the referee has decided before this command's turn (architecture.md, "Leaving").
 
-        What he has said of this sitting counts, whatever the table says: a hand in dispute keeps its escrow here.
+        What the referee has said of this sitting counts, whatever the table says: a hand in dispute keeps its escrow
+        here.
         """
         await self.verdicts.advance(keys.shard_of(line.table))
         await self._settle(line)
@@ -134,12 +135,14 @@ class WalletApp:
     # ------------------------------------------- what operators ask for
 
     async def settle_from_log(self, table: str) -> None:
-        """Settle what waits of one table, the referee's log read to its end. Raises Refused, Poison, EventLogError."""
+        """Settle what waits of one table, with the referee's log read to its end. Raises Refused, Poison,
+        EventLogError.
+        """
         await self.verdicts.advance(keys.shard_of(table))
         await self._settle_table(table)
 
     async def hear_again(self, table: str, sitting_no: int) -> None:
-        """Answer what a table has asked for a sitting and was not answered: what was answered changes nothing.
+        """Answer what a table has asked for a sitting and got no answer to: what was answered changes nothing.
 
         Raises Refused, Poison, EventLogError.
         """
@@ -157,7 +160,7 @@ class WalletApp:
     # ------------------------------------------------------ verdicts that wait
 
     async def _watch(self) -> None:
-        """See to it that no verdict waits unseen, whatever has become of the message that told of it."""
+        """See to it that no verdict waits unseen, whatever became of the message that announced it."""
         while True:
             before = {table: self.verdicts.waiting(table)[0].version for table in self.verdicts.tables()}
             await asyncio.sleep(LAG_S)
@@ -169,7 +172,7 @@ class WalletApp:
                     await self._try_again(table)
 
     async def _try_again(self, table: str) -> None:
-        """Settle what waits of a table; where it still waits say why, once."""
+        """Settle what waits of a table; if it still waits, say why, once."""
         (fault,) = await asyncio.gather(self._settle_table(table), return_exceptions=True)
         waiting = self.verdicts.waiting(table)
         if not waiting:

@@ -1,4 +1,4 @@
-"""One currency's ledger: what is decided of all that has arrived, and its state in memory.
+"""One currency's ledger: the decisions on all that has arrived, and its state in memory.
 
 Commands queue up; all that have arrived are decided, their commits written in one pipeline, and only then answered.
 Questions queue up with them, so that nobody is shown what is not durable yet. If the log says no, or somebody else
@@ -45,7 +45,7 @@ class Unsound(Exception):
 
 
 class Done(msgspec.Struct, frozen=True):
-    """An accepted command: its events (none when it was answered before) and what its first call was answered.
+    """An accepted command: its events (none when it was answered before) and the answer to its first call.
 
     ``settled`` is the last settled hand of the table whose verdict this was.
     """
@@ -58,8 +58,8 @@ class Done(msgspec.Struct, frozen=True):
 
 
 class Asked(Mail):
-    """A command or a question on its way. It fails as what it comes ``after``: a table's messages keep their order, and
-    none is decided on a history in which an earlier one did not happen.
+    """A command or a question on its way. It fails with what it comes ``after``: a table's messages keep their order,
+    and none is decided on a history in which an earlier one did not happen.
     """
 
     command: Command | None = None
@@ -122,7 +122,7 @@ class Book:
         return cast("T", await self._mailbox.answer(mail, within_s))
 
     async def answered(self, command: Command) -> Done | None:
-        """Return what the same call was answered first, None if it never was. Raises Refused as ``submit`` does."""
+        """Return the first answer to the same call, None if there never was one. Raises Refused as ``submit`` does."""
         return await self.read(lambda _: self._answered(command))
 
     def post(self, command: Command, *, cause: tuple[str, int] | None = None, after: Asked | None = None) -> Asked:
@@ -242,7 +242,7 @@ class Book:
             return Done(tuple(events), first.version, balance=first.number)
         if first is not None:
             return Done(tuple(events), first.version, decided=bool(first.number))
-        if isinstance(command, OpenAccount):  # his own, which was open: the answer is what it was when he opened it
+        if isinstance(command, OpenAccount):  # their own, which was open: the answer is what it was when they opened it
             return Done(tuple(events), self.state.accounts[command.account])
         return Done(tuple(events), self.head.version, settled=settled)
 

@@ -47,7 +47,7 @@ READ_S = 0.0002
 """What reading a commit costs of the loop's time, whatever is then done with it."""
 
 TAKE_TURNS = 64
-"""A question about a whole ledger lets others have their turn after so many entries: about 2 ms."""
+"""A question about a whole ledger lets others have their turn after this many entries: about 2 ms."""
 
 log = structlog.get_logger()
 
@@ -230,7 +230,7 @@ class WalletServicer(rpc.WalletServiceServicer):
         place = (require_table(request.table), request.sitting_no)
         command = cmd.ResolveCashOut(*place, request.amount, who.account, reason, request_id)
         done = await book.answered(command)
-        if done is not None:  # whatever has become of the sitting and its hands since
+        if done is not None:  # whatever became of the sitting and its hands since
             return pb.ResolveCashOutResponse(decided=done.decided, version=done.version)
         await book.read(lambda state: _refuse_interest(state, command))
         await self._hear(book, *place)
@@ -241,7 +241,7 @@ class WalletServicer(rpc.WalletServiceServicer):
         return pb.ResolveCashOutResponse(decided=done.decided, version=done.version)
 
     async def _hear(self, book: Book, table: str, sitting_no: int) -> None:
-        """Read on what the referee has said; where no cash-out is known also what the table has asked.
+        """Read on what the referee has said; if no cash-out is known, also what the table has asked.
 
         Its request may have been dropped with the table's parked line. If all is well it is paid by this alone.
         """

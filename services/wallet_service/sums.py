@@ -2,7 +2,7 @@
 
 Everything comes from the entries alone, each read and added once in the life of the process: the state that the wallet
 decides by is not looked at. A long ledger is summed once for all who ask meanwhile, in a part of the loop's time, and
-goes on being summed when they have given up: whoever asks again finds how far it came.
+goes on being summed after they give up: whoever asks again finds how far it has come.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Sums:
     """The sums of one ledger. Raises what the log does."""
 
     def __init__(self, log: CommitLog, stream: str, share: Share, take_turns: int) -> None:
-        """``take_turns``: others have their turn after so many entries at the latest."""
+        """``take_turns``: others have their turn after this many entries at the latest."""
         self._log = log
         self._stream = stream
         self._share = share
@@ -56,7 +56,7 @@ class Sums:
         return await self.at((await self._log.head(self._stream)).version)
 
     async def at(self, version: int) -> Summed:
-        """Return the sums up to a version; up to the last one where there is none so high."""
+        """Return the sums up to a version; up to the last one if it is not that high."""
         found = self._kept.get(version)
         if found is not None:
             self._kept.move_to_end(version)
@@ -85,7 +85,7 @@ class Sums:
             return await self._go_on(before, version)
 
     async def _still_there(self, head: Head) -> bool:
-        """Whether the log still holds what was summed: else it is another one by now."""
+        """Whether the log still holds what was summed: else it is another log by now."""
         if not head.version:
             return True
         found = await commit_at(self._log, self._stream, head.version)

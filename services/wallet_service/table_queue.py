@@ -1,4 +1,4 @@
-"""A table's commands, queued in order without waiting for each other. After one that fails all fail."""
+"""A table's commands, queued in order without waiting for each other. After one that fails, all fail."""
 
 from __future__ import annotations
 

@@ -68,9 +68,9 @@ class Verdicts:
                 self._unread.pop(shard, None)
 
     async def advance(self, shard: int, up_to: int | None = None) -> None:
-        """Read a shard's log on to its end, if a version is named only where that is not known yet.
+        """Read a shard's log on to its end; if a version is named, only where that is not known yet.
 
-        Raises EventLogError, UnknownEventError; not for what comes behind that version.
+        Raises EventLogError, UnknownEventError; not for what comes after that version.
         """
         async with self._reading[shard]:
             if up_to is not None and up_to <= self._read_to[shard]:
@@ -123,7 +123,7 @@ class Verdicts:
         return [verdict for _, verdict in sorted(self._waiting.get(table, {}).items())]
 
     def tables(self) -> list[str]:
-        """Return the tables of which a verdict waits."""
+        """Return the tables with a verdict that waits."""
         return list(self._waiting)
 
     def in_dispute(self, table: str, sitting_no: int) -> bool:

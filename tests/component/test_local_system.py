@@ -86,7 +86,7 @@ async def test_a_start_that_gets_on_no_more_is_given_up(tmp_path: Path):
     stack = SlowWallet(tmp_path, environ=environ)
     stack.silent_s = SILENT_S
     with pytest.raises(
-        LocalSystemError, match=r"(?s)wallet is not healthy and has not got on for 8 s .*NOT_SERVING, 1 c.*"
+        LocalSystemError, match=r"(?s)wallet is not healthy and has made no progress for 8 s .*NOT_SERVING, 1 c.*"
     ):
         await stack.__aenter__()
     assert not stack.server.running

@@ -142,7 +142,7 @@ async def test_a_server_that_is_never_ready_is_given_up(tmp_path: Path, monkeypa
     never.write_text("#!/bin/sh\nexec sleep 60\n")
     monkeypatch.setattr(log_server, "find_server", lambda path: never)
     server = EmbeddedServer(tmp_path / "data", environ=ENVIRON)
-    with pytest.raises(EmbeddedServerError, match="not got on for 0 s"):
+    with pytest.raises(EmbeddedServerError, match="made no progress for 0 s"):
         await server.start(silent_s=0.1)
     assert not server.running
     starting = asyncio.create_task(server.start())

@@ -50,7 +50,7 @@ def with_progress(steps: Iterator[None], files: list[Path]) -> None:
 def adjudicate(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Recorded hands, one JSON object a line; - is standard input.", show_default=False),
+        typer.Argument(help="Recorded hands, one JSON object per line; - is standard input.", show_default=False),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="End with one line of JSON on standard output.")] = False,
     seed: Annotated[int, typer.Option(help="Draws hidden cards; the same seed draws the same ones.")] = 0,

@@ -24,7 +24,7 @@ PLAYERS = tuple(f"rehearsal-{number}" for number in range(1, 9))
 TIMEOUT_S = 60.0
 LEAVE_S = 10.0
 LEAST = 4 * MAX_AMOUNT
-"""Below this an account gets more: as many hands as are played at once may sit down with the largest stack."""
+"""Below this an account gets more: all hands played at once may sit down with the largest stack."""
 BANKROLL = 2 * LEAST
 
 

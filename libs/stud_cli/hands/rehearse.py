@@ -32,7 +32,7 @@ AT_ONCE = 4
 
 
 def rehearse(
-    files: Annotated[list[Path], typer.Argument(help="Recorded hands, one JSON object a line; - is standard input.")],
+    files: Annotated[list[Path], typer.Argument(help="Recorded hands, one JSON object per line; - is standard input.")],
     endpoints: Annotated[
         bool,
         typer.Option("--endpoints", help="Use the running system (XTS, stacked decks on) instead of a new one."),
@@ -67,7 +67,7 @@ def _running_callers() -> Callers:
 
 
 def _sources(files: list[Path], directory: Path) -> list[tuple[Path, str]]:
-    """Where to read, and what to call it: standard input is written down first, since nothing may block later."""
+    """Where to read, and what to call it: standard input is written to a file first, since nothing may block later."""
     sources: list[tuple[Path, str]] = []
     for file in files:
         path = file

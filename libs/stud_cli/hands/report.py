@@ -17,7 +17,9 @@ MOST_PLACES = 5
 
 
 def judge_seeded(hand: RecordedHand, seed: int) -> Verdict:
-    """Judge a hand; the same seed draws the same hidden cards for it, wherever it stands. A fault of ours is told."""
+    """Judge a hand; the same seed draws the same hidden cards for it, wherever it stands. A fault of ours is
+    reported.
+    """
     verdict = judge(hand, Random(f"{seed}:{hand.id}"))  # noqa: S311 - finds cards that fit, deals nothing
     if verdict.trace:
         notes.print(f"judging {hand.id} failed\n{verdict.trace}", markup=False, soft_wrap=True)
@@ -29,7 +31,7 @@ class Report(msgspec.Struct):
 
     ``noted`` are hands, matched or not, of which not everything could be checked.
 
-    A line that is no hand does not match; where its id cannot be read, ``hand_id`` says where it stands.
+    A line that is not a hand does not match; where its id cannot be read, ``hand_id`` says where it stands.
     """
 
     hands: int = 0
@@ -43,7 +45,7 @@ class Report(msgspec.Struct):
 
     @property
     def mismatched(self) -> list[Verdict]:
-        """In the order of the files, whoever finished first; where the id does not tell which hand, ``why`` does."""
+        """In the order of the files, whichever finished first; where the id does not tell which hand, ``why`` does."""
         return [self._told(place) for place in sorted(self.wrong)]
 
     @property
@@ -116,5 +118,5 @@ def show(report: Report, console: Console) -> None:
 
 
 def so_far(report: Report) -> str:
-    """How far a run came that was interrupted."""
+    """How far an interrupted run came."""
     return f"interrupted after {report.hands} hands: {report.matched} match, {len(report.wrong)} do not"

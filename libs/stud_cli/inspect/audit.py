@@ -31,7 +31,7 @@ from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit
 
 ON_ITS_WAY_S = 0.5
-"""What is between two logs arrives within this time where the services run."""
+"""What is on its way between two logs arrives within this time where the services run."""
 
 
 class Audit(msgspec.Struct):
@@ -52,7 +52,7 @@ class Audit(msgspec.Struct):
 
 
 def audit(data: DataDir = None, json_output: JsonFlag = False) -> None:
-    """Recompute every balance from the ledger's entries and hold it against tables and verdicts.
+    """Recompute every balance from the ledger's entries and check it against tables and verdicts.
 
     Example: stud audit --json
     """
@@ -100,7 +100,7 @@ async def _audit(data: Path | None) -> tuple[Audit, list[Ledger]]:
 async def audit_log(log: EventLog) -> tuple[Audit, list[Ledger]]:
     """Audit everything in a log. Where the system runs, only what two readings agree on is a problem.
 
-    Logs are read one after the other, so that money on its way between two of them may be seen in neither.
+    Logs are read one after the other, so money on its way between two of them may be seen in neither.
     """
     found, ledgers = await _read(log)
     if found.problems:
@@ -112,7 +112,7 @@ async def audit_log(log: EventLog) -> tuple[Audit, list[Ledger]]:
 
 
 async def _read(log: EventLog) -> tuple[Audit, list[Ledger]]:
-    """A log that cannot be read is a problem, and what the others say is audited all the same."""
+    """A log that cannot be read is a problem, and what the others say is still audited."""
     found = Audit()
     ledgers: list[Ledger] = []
     verdicts = Verdicts()
@@ -205,7 +205,7 @@ async def _check_table(
 def _check_funds(
     found: Audit, config: TableConfig, ledger: Ledger, asked: dict[tuple[int, int], tuple[str, int]]
 ) -> None:
-    """A ledger funds what its tables asked for, from whom they said, and nothing else."""
+    """A ledger funds what its tables asked for, from the accounts they named, and nothing else."""
     name = f"table {config.table_id}"
     funded = ledger.funded.get(config.table_id, {})
     if ledger.currency != config.currency:
@@ -223,7 +223,7 @@ def _check_funds(
 
 
 def _check_cash_outs(found: Audit, table: Table, ledger: Ledger) -> None:
-    """Whoever asked for his chips is in no hand: they are paid, or on their way, whatever the table does."""
+    """Whoever asked for their chips is in no hand: the chips are paid, or on their way, whatever the table does."""
     for sitting in table.sittings.values():
         held = ledger.balances.get(escrow(table.rules.table_id, sitting.sitting_no), 0)
         if sitting.status is Sit.CASHING_OUT and held:

@@ -1,7 +1,7 @@
-"""Holds a deck's log against the table's, and, where the hand is over and there is a key, against its commitment.
+"""Checks a deck's log against the table's, and, where the hand is over and there is a key, against its commitment.
 
-How a deck is opened and what must be true of it is the referee's to say (`rules_service.deck_check`). Which card the
-rules take for whom is not looked at: that was judged when the hand was.
+How a deck is opened and what must be true of it is for the referee to say (`rules_service.deck_check`). Which card the
+rules give to whom is not looked at: that was judged when the hand was.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _compared(hand: Hand, book: DeckBook) -> Iterator[str]:
         if deal is None or (deal.up, deal.down, deal.community) != (seen.up, seen.down, seen.community):
             yield f"deal {seen.deal_no} at the table is not what the dealer dealt"
     if book.repeated:
-        yield "a deal was answered twice, and not alike"
+        yield "a deal was answered twice, differently"
     positions = [pos for deal in book.deals.values() for pos in (*deal.positions, *(card.pos for card in deal.down))]
     if len(positions) != len(set(positions)):
         yield "a deck position was dealt twice"

@@ -1,4 +1,4 @@
-"""Holds a ledger against what a table's own log says, also while a hand is played or waits for its verdict.
+"""Checks a ledger against what a table's own log says, even while a hand is played or waits for its verdict.
 
 Ledger and table are never read at one moment, and a hand reaches them one after the other. So escrows are compared as
 they were before every hand that one of the two has not booked yet. Nothing is asked of a service.
@@ -54,7 +54,7 @@ class TableBook(msgspec.Struct):
 def settlement_problems(
     book: TableBook, table: Table, settled: Mapping[int, HandSettled], final: Mapping[int, Final]
 ) -> Iterator[str]:
-    """Each settlement says what the verdict says, and what the table says. Others than its two figures may agree."""
+    """Each settlement says what the verdict says, and what the table says. Figures other than these two may agree."""
     for hand_no, entry in settled.items():
         verdict = final.get(hand_no)
         if verdict is None:
@@ -68,7 +68,7 @@ def settlement_problems(
 
 
 def cash_out_problems(book: TableBook, paid: Mapping[int, tuple[str, int]]) -> Iterator[str]:
-    """Whoever leaves is paid once, under his own account, what the table was told. ``paid``: (account, amount)."""
+    """Whoever leaves is paid once, under their own account, what the table was told. ``paid``: (account, amount)."""
     for number, (account, amount) in paid.items():
         whose = book.leaving.get(number)
         if whose is None:
@@ -82,7 +82,7 @@ def cash_out_problems(book: TableBook, paid: Mapping[int, tuple[str, int]]) -> I
 
 
 def escrow_problems(book: TableBook, table: Table, ledger: Ledger) -> Iterator[str]:
-    """The escrow of who sits holds his chips, of who has left nothing."""
+    """The escrow of a player who sits holds their chips, that of one who has left nothing."""
     table_id = table.rules.table_id
     settled = ledger.settled.get(table_id, {})
     waiting = [hand_no for hand_no in book.deltas if hand_no not in settled or hand_no > table.verified_hand]

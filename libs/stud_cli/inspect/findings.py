@@ -22,7 +22,7 @@ class Hand(msgspec.Struct):
     """The verdict on it as the table took it."""
     taken_at: int = 0
     resolved_at: int = 0
-    """Where the table took the decision of two operators on it: what was wrong with it before was known to them."""
+    """Where the table took two operators' decision on it: they knew what was wrong with it before."""
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -39,7 +39,7 @@ class Verification(msgspec.Struct):
     tables: int = 0
     hands: int = 0
     decks_closed: int = 0
-    """Those of hands that are over, where there is a key to open them with."""
+    """Those of finished hands, where there is a key to open them."""
     decks_opened: int = 0
     decks_of_another_key: int = 0
     problems: list[Problem] = msgspec.field(default_factory=list)
@@ -53,5 +53,5 @@ class Verification(msgspec.Struct):
 
     @property
     def has_another_key(self) -> bool:
-        """Whether no deck at all was sealed under the key at hand: then it is no key of this log."""
+        """Whether no deck at all was sealed under the key at hand: then it is not this log's key."""
         return 0 < self.decks_closed == self.decks_of_another_key

@@ -1,7 +1,7 @@
 """Finds a log that has lost its end: some other log was written because of a commit that is no longer there.
 
 Every commit names the message that caused it. A chain of hashes shows that nothing in the middle of a log was changed;
-what was cut off behind shows only in what others made of it.
+what was cut off at its end shows only in what others made of it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Causes:
 
 
 def whose(stream: str) -> str:
-    """Whom a log is about, as problems name it."""
+    """What a log is about, as problems name it."""
     name = keys.parse_stream(stream)
     if name is None:
         return stream

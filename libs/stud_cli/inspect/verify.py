@@ -35,7 +35,7 @@ def verify(
     data: DataDir = None,
     json_output: JsonFlag = False,
 ) -> None:
-    """Check every hash chain, fold every table, hold decks against commitments and hands against verdicts.
+    """Check every hash chain, fold every table, check decks against commitments and hands against verdicts.
 
     Decks of closed hands are opened where the referee's key is at hand; running hands stay sealed.
 
@@ -173,7 +173,7 @@ async def _fresh_verdicts(log: CommitLog, table_id: str, known: Verdicts) -> Ver
     try:
         return await read_verdicts(log, [keys.shard_of(table_id)])
     except (ChainBroken, WireError):
-        return known  # reported by who read them first
+        return known  # reported by whoever read them first
 
 
 def _check_step(step: Step, table_id: str, found: Verification) -> None:
@@ -205,7 +205,7 @@ def _note_hand(step: Step, hands: dict[int, Hand]) -> None:
 
 
 def _check_verdict(table_id: str, hand: Hand, verdicts: Verdicts, found: Verification, *, is_last: bool) -> None:
-    """Only the last hand may still wait for its verdict, and only as long as the table waits too."""
+    """Only the last hand may still wait for its verdict, and only while the table waits too."""
     final = verdicts.final.get(table_id, {}).get(hand.hand_no)
     where = (table_id, hand.version)
     if final is None:
@@ -236,5 +236,5 @@ def _is_taken(taken: ev.TableHandVerified | ev.TableHandResolved, final: Final, 
         return False
     if isinstance(taken, ev.TableHandVerified) or isinstance(final, ve.HandVerified):
         return isinstance(taken, ev.TableHandVerified) and isinstance(final, ve.HandVerified)
-    void = taken.choice is ev.ResolutionChoice.VOID  # then the stacks are the table's own of before the hand
+    void = taken.choice is ev.ResolutionChoice.VOID  # then the stacks are the table's own from before the hand
     return taken.choice is final.choice and (void or taken.stacks == final.stacks)

@@ -13,11 +13,11 @@ from stud_service.settings import load_settings
 from stud_service.tokens import PrivateKey, load_private_key, mint
 
 TTL_S = 3600
-"""As long as a token is good, where tokens may be."""
+"""How long a token is good, where it may be that long."""
 
 
 class RenewedToken:
-    """Somebody's token; a new one when half the time of the last is over."""
+    """Somebody's token; a new one when half the life of the last is over."""
 
     def __init__(self, name: str, role: str, key: PrivateKey, ttl_s: int = TTL_S) -> None:
         self._name, self._role, self._key, self._ttl_s = name, role, key, ttl_s

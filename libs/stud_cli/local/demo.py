@@ -123,7 +123,7 @@ async def _demo(directory: Path, plans: list[TablePlan], quiet: bool) -> int:
 
 
 async def _play(tables: list[DemoTable], system: LocalSystem, quiet: bool) -> None:
-    """Play all tables at once, drawing them where somebody looks on."""
+    """Play all tables at once, drawing them where somebody is watching."""
     keeper = asyncio.create_task(keep(system))
     players = asyncio.gather(*(table.play() for table in tables))
     keeper.add_done_callback(lambda _: players.cancel())

@@ -1,4 +1,4 @@
-"""One table of the demo: opened, seated, played for so many hands, drained, closed, counted."""
+"""One table of the demo: opened, seated, played for a number of hands, drained, closed, counted."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class DemoTable:
         self.hands_played += sum(event.WhichOneof("body") == "hand_ended" for event in update.events)
 
     async def check_balances(self, found: Audit, verdicts: Verdicts) -> None:
-        """Hold each player's balance against deposits and verified deltas; a difference is a problem."""
+        """Check each player's balance against deposits and verified deltas; a difference is a problem."""
         deltas = dict.fromkeys(self.accounts, 0)
         for verdict in verdicts.final.get(self.table_id, {}).values():
             for posting in verdict.postings:

@@ -1,4 +1,4 @@
-"""Whether a disk still takes what is written: asked by writing, since quotas and missing inodes show nowhere else."""
+"""Whether a disk still takes what is written: tested by writing, since quotas and missing inodes show nowhere else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 def full_disk(folder: Path) -> str | None:
-    """Return what is to be told when nothing more can be written in a folder, None when it can. A folder that is not
+    """Return what to say when nothing more can be written in a folder, None when it can. A folder that is not
     there yet is judged by the nearest one above it that is.
     """
     there = next(path for path in (folder, *folder.absolute().parents) if path.is_dir())

@@ -63,12 +63,12 @@ def token(
 
 
 def _made(subject: str, roles: list[str], ttl_s: int | None) -> str:
-    """Return a token that services take: it is looked at as they do before anybody gets it."""
+    """Return a token that services take: it is checked as they do before anybody gets it."""
     with said_as("{}", ValueError), said_as("no service would take such a token: {}", Refused):
         longest_s = load_settings("table").token_max_life_s
         ttl_s = min(DAY_S, longest_s) if ttl_s is None else ttl_s
         if ttl_s > longest_s:
-            could_not_run(f"a token is no key for ever: want --ttl 1 to {longest_s} (STUD_TOKEN_MAX_LIFE_S)")
+            could_not_run(f"a token is not for ever: want --ttl 1 to {longest_s} (STUD_TOKEN_MAX_LIFE_S)")
         directory = keys_dir()
         _ensure_keys(directory)
         made = mint(subject, roles, ttl_s, load_private_key(directory))

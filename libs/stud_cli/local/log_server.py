@@ -30,7 +30,7 @@ MIN_VERSION = (7, 2)
 NAMES = ("valkey-server", "redis-server")
 
 SILENT_S = 60.0
-"""A server that loads its file may take as long as it gets on; after so long without it is given up."""
+"""A server that loads its file may take as long as it makes progress; after this long without any it is given up."""
 
 POLL_S = 0.01
 LOADING_POLL_S = 0.2
@@ -67,7 +67,7 @@ class TornFileError(EmbeddedServerError):
 
 
 def holds_log(data_dir: Path) -> bool:
-    """Whether a server has kept a log here. One that is started where there is none begins an empty one."""
+    """Whether a server has kept a log here. A server started where there is none begins an empty one."""
     return (data_dir / AOF_DIR / AOF_MANIFEST).is_file()
 
 
@@ -176,8 +176,9 @@ class EmbeddedServer:
     # Starting
 
     async def start(self, silent_s: float = SILENT_S, loading: Callable[[float], None] = lambda _: None) -> None:
-        """Returns when the server answers and has loaded its file, which takes as long as it gets on; ``loading`` is
-        told how much of it is done, 0 to 1. Raises EmbeddedServerError; after ``silent_s`` without progress too.
+        """Returns when the server answers and has loaded its file, which may take as long as it makes progress;
+        ``loading`` is told how much of it is done, 0 to 1. Raises EmbeddedServerError; after ``silent_s`` without
+        progress too.
         """
         if self.running:
             return
@@ -254,22 +255,22 @@ class EmbeddedServer:
                 loaded, give_up_at = int(info["loading_loaded_bytes"]), now_s() + silent_s
                 loading(float(info.get("loading_loaded_perc", 0)) / 100)
             if now_s() > give_up_at:
-                raise EmbeddedServerError(f"the server has not got on for {silent_s:.0f} s, see {self.log_path}")
+                raise EmbeddedServerError(f"the server has made no progress for {silent_s:.0f} s, see {self.log_path}")
             await asyncio.sleep(LOADING_POLL_S if loaded else POLL_S)
 
     def _is_ready(self, info: Mapping[str, str]) -> bool:
-        """What it says itself, also where the disk takes no more lines of its log. On a port that was taken somebody
+        """What it says itself, even where the disk takes no more lines of its log. On a port that was taken somebody
         else's server answers, which is another process.
         """
         return info.get("process_id") == str(self.pid) and info.get("loading") == "0"
 
     def _says_it_is_ready(self) -> bool:
-        """Where an access list lets nobody ask, its log is left."""
+        """Where an access list lets nobody ask, only its log is left."""
         return "Ready to accept connections" in self._log_since_start()
 
     def why_it_ended(self) -> EmbeddedServerError:
-        """What its log says of its end; its own advice names a program that the wheel does not bring. Of a full disk
-        the log may know nothing: it is on the same disk.
+        """What its log says of its end; its own advice names a program that the wheel does not bring. The log may know
+        nothing of a full disk: it is on the same disk.
         """
         said = self._log_since_start()
         if torn := _TORN.search(said):
@@ -324,12 +325,12 @@ class EmbeddedServer:
 
 
 async def ping(port: int, timeout_s: float = 1.0) -> str:
-    """Returns the first line that a server on this port answers to PING; empty when nobody does."""
+    """Returns the first line that a server on this port answers to PING; empty when none does."""
     return (await _asked(port, b"PING", timeout_s)).partition("\r\n")[0].strip()
 
 
 async def info_of(port: int, timeout_s: float = 1.0) -> dict[str, str]:
-    """Returns what a server on this port says of itself; nothing when nobody does, or does not want to."""
+    """Returns what a server on this port says of itself; nothing when there is none, or it does not want to."""
     said = await _asked(port, b"INFO server persistence", timeout_s)
     return {} if said.startswith("-") else dict(line.split(":", 1) for line in said.splitlines() if ":" in line)
 

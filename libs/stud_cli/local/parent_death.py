@@ -1,9 +1,9 @@
-"""Processes that end when whoever started them is killed: nothing of a system runs on that nobody watches any more.
+"""Processes that end when whoever started them is killed: no part of a system runs on that nobody watches any more.
 
 Linux tells a process when its parent has gone, however it went, if the process itself asked for that before. Neither
 the log's server nor Python asks, and between fork and exec no code may run where there are threads: so a few lines of
 Python ask and then become the program that is meant, with the same number. Elsewhere the program is started as it is.
-What is told is SIGTERM, which is how each of them stops in order.
+The signal is SIGTERM, on which each of them stops in order.
 
 The parent is the thread that started the process: only one that lives as long as its process may do so.
 """

@@ -1,7 +1,7 @@
 """``var/stud.json``: where a running ``stud up`` listens and which processes it is, for the other commands.
 
-A number of a process means nothing once the process has ended: another one gets it, after a restart of the machine
-even the same one. So beside each number stands when its process was started, and on which run of the machine.
+A process number means nothing once the process has ended: another one gets it, after a restart of the machine even the
+same kind of one. So beside each number stands when its process was started, and in which run of the machine.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ UP: Final = "up"
 
 
 Pid = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
-"""Anything else would be asked about in vain, or be a whole group of processes."""
+"""Asking about anything else is in vain, or means a whole group of processes."""
 
 
 class RunningSystem(msgspec.Struct):
@@ -66,7 +66,7 @@ def is_garbled(path: Path) -> bool:
 
 
 def orphans(path: Path) -> dict[str, int]:
-    """Return what outlived the ``stud up`` that started it, by name: it was killed and stopped nothing."""
+    """Return what outlived the ``stud up`` that started it, by name: that was killed and stopped nothing."""
     running = _read(path)
     if running is None or _runs(running, UP, running.pid):
         return {}
@@ -75,7 +75,7 @@ def orphans(path: Path) -> dict[str, int]:
 
 def mark_of(pid: int) -> str:
     """Return what tells a process from every other that ever has its number: the run of the machine and the moment it
-    was started (field 22 of /proc/PID/stat). Empty where there is none, or one that has ended and is not buried yet.
+    was started (field 22 of /proc/PID/stat). Empty where there is none, or one that has ended and is not reaped yet.
     """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -1,4 +1,4 @@
-"""Ports of this machine that stay ours between the lives of whoever listens on them."""
+"""Ports of this machine that stay ours between the lives of the processes that listen on them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Port:
     """
 
     def __init__(self, number: int = 0) -> None:
-        """Takes the port of that number, or any free one. Raises OSError when somebody uses it."""
+        """Takes the port of that number, or any free one. Raises OSError when it is in use."""
         holder = socket.socket()
         try:
             holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,7 +1,7 @@
-"""How long to wait for what is started, and what is shown meanwhile: as long as it gets on.
+"""How long to wait for what is started, and what is shown meanwhile: as long as it makes progress.
 
 A log grows for years, and reading it takes as long as it takes; a number of seconds that is enough today gives up on
-sound data some day. What no longer gets on is given up after a bounded silence.
+sound data some day. What makes no more progress is given up after a bounded silence.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Patience:
         self._until = time.monotonic() + silent_s
 
     def heard(self, progress: float) -> bool:
-        """Take in how far it is, by any measure that only grows; whether it has got on."""
+        """Take in how far it is, by any measure that only grows; return whether that is progress."""
         if progress <= self.progress:
             return False
         self.progress = progress
@@ -40,8 +40,8 @@ class Patience:
 
 
 class Waiting:
-    """Shows what is waited for once it takes longer than two seconds: a bar where somebody looks on, else a line from
-    time to time. Without a console nothing is shown.
+    """Shows what is waited for once it takes longer than two seconds: a bar where somebody is watching, else a line
+    from time to time. Without a console nothing is shown.
     """
 
     def __init__(self, console: Console | None = None) -> None:

@@ -30,7 +30,7 @@ class OneStop:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is not threading.main_thread():
-            return self  # signals are for whoever runs this beside other things
+            return self  # signals are for whatever runs this beside other things
         for number in SIGNALS:
             if number is signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
                 continue  # started with nohup: it is to outlive its terminal
@@ -67,19 +67,19 @@ class OneStop:
 
 
 def run_with_one_stop(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that starts something, and that stops it also when it is interrupted."""
+    """Run a coroutine that starts something, and that stops it even when interrupted."""
     with OneStop() as stop:
         return stop.run(work)
 
 
 def run_until_stopped(work: Coroutine[Any, Any, None]) -> None:
-    """The same with what runs until it is told to end: then it has done what it should."""
+    """The same for what runs until told to end: then it has done what it should."""
     with contextlib.suppress(KeyboardInterrupt):
         run_with_one_stop(work)
 
 
 async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
-    """Await what must not be left half done: who is cancelled meanwhile hears of it afterwards."""
+    """Await what must not be left half done: a caller that is cancelled meanwhile hears of it afterwards."""
     task = asyncio.ensure_future(work)
     cancelled = False
     while not task.done():

@@ -1,7 +1,7 @@
-"""What dies while the system runs is told and started again, after a while that grows with the deaths.
+"""What dies while the system runs is reported and started again, after a while that grows with the deaths.
 
-Whatever dies five times within a minute will not live by being started: then everything is stopped in order, and it is
-said who it was and why. The log's server starts on what it kept, and services wait for it and for each other. On a full
+Whatever dies five times within a minute will not live by being started: then everything is stopped in order, saying
+which it was and why. The log's server starts on what it kept, and services wait for it and for each other. On a full
 disk nothing is started, however long that takes: it would die once more.
 """
 
@@ -20,7 +20,7 @@ from stud_cli.local.system import SERVICES, LocalSystem, LocalSystemError
 DEATHS: Final = 5
 WITHIN_S: Final = 60.0
 FIRST_WAIT_S: Final = 0.25
-"""Before something is started again; twice as long after each more death within the minute."""
+"""Before something is started again; twice as long after each further death within the minute."""
 
 LOOK_EVERY_S: Final = 0.1
 ASK_FOR_ROOM_EVERY_S: Final = 1.0
@@ -28,7 +28,7 @@ TELL_EVERY_S: Final = 60.0
 
 
 async def keep(system: LocalSystem, changed: Callable[[], None] = lambda: None) -> None:
-    """Keep everything running until the system is stopped; ``changed`` is told when processes are other ones. Raises
+    """Keep everything running until the system is stopped; ``changed`` is told when processes are new ones. Raises
     LocalSystemError when something cannot be kept.
     """
     keepers = [asyncio.create_task(_Keeper(system, name, changed).keep()) for name in (SERVER, *SERVICES)]
@@ -109,7 +109,7 @@ class _Keeper:
             await asyncio.sleep(ASK_FOR_ROOM_EVERY_S)
 
     def _not_started(self, error: Exception) -> str:
-        """Return why there is nothing now; a service that only is not healthy yet is watched on."""
+        """Return why there is nothing now; a service that is merely not healthy yet is watched on."""
         if self._name != SERVER:
             process = self._system.processes.get(self._name)
             if process is not None and process.returncode is None:

@@ -2,7 +2,7 @@
 
 Used by ``stud up``, ``stud demo``, ``stud rehearse`` and the tests. Processes are started in order, each
 once the one before is healthy; `supervisor` starts again what dies; stopping goes in reverse order, services
-before the server. Whoever is killed here takes everything along (`stud_cli.local.parent_death`).
+before the server. A killed parent takes everything along (`stud_cli.local.parent_death`).
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ SERVICES = services.NAMES
 FIRST_PORT = services.LOG_PORT
 
 TAIL_BYTES = 64 * 1024
-"""So much of the end of a log is looked at."""
+"""How much of the end of a log is looked at."""
 
 PORTS = (SERVER, *(service.name for service in services.BY_PORT))
 """Who listens on the first port, the next one, and so on."""
 
 SILENT_S = 40.0
-"""A service that reads its log may take as long as it gets on; after so long without it is given up."""
+"""A service that reads its log may take as long as it makes progress; after this long without any it is given up."""
 
 STOP_WITHIN_S = 10.0
 INITIALISED = "initialised"
@@ -71,8 +71,8 @@ class LocalSystem:
         report: Report = lambda _: None,
         console: Console | None = None,
     ) -> None:
-        """``first_port``: five in a row are used, as PORTS says; 0 = whatever is free. ``console``: where a start that
-        takes long is shown.
+        """``first_port``: five in a row are used, as PORTS says; 0 = whatever is free. ``console``: where a long start
+        is shown.
         """
         self._own = {} if first_port else {name: Port() for name in SERVICES}
         row = {name: first_port + number for number, name in enumerate(PORTS)}
@@ -237,7 +237,7 @@ class LocalSystem:
         return Waiting(None if self._is_up else self._console)
 
     async def _wait_healthy(self, name: str, process: asyncio.subprocess.Process, waiting: Waiting) -> None:
-        """Wait for a service as long as it gets on with its log. Raises LocalSystemError."""
+        """Wait for a service as long as it makes progress with its log. Raises LocalSystemError."""
         patience, grpc_name = Patience(self.silent_s), services.service_called(name).grpc_name
         while True:
             if process.returncode is not None:
@@ -252,8 +252,8 @@ class LocalSystem:
             waiting.show(f"{name:<8} {doing}")
             if patience.is_over:
                 raise LocalSystemError(
-                    f"{name} is not healthy and has not got on for {self.silent_s:.0f} s ({problem}, {commits} commits "
-                    f"read): {self.last_words(name)}"
+                    f"{name} is not healthy and has made no progress for {self.silent_s:.0f} s ({problem}, {commits} "
+                    f"commits read): {self.last_words(name)}"
                 )
             await asyncio.sleep(0.05)
 
@@ -271,7 +271,9 @@ class LocalSystem:
         await process.wait()
 
     async def stop(self) -> None:
-        """Stop services in reverse order, then the server; who is cancelled meanwhile hears of it afterwards."""
+        """Stop services in reverse order, then the server; a caller that is cancelled meanwhile hears of it
+        afterwards.
+        """
         await to_its_end(self._stop())
 
     async def _stop(self) -> None:
@@ -300,7 +302,7 @@ class LocalSystem:
 
 
 def last_lines(path: Path, count: int = 5) -> list[str]:
-    """Return the last lines of a log, however large it is; of what is no file (a pipe, a device) none."""
+    """Return the last lines of a log, however large it is; none of what is not a file (a pipe, a device)."""
     if not path.is_file():
         return []
     with path.open("rb") as file:

@@ -1,9 +1,9 @@
 """A way out when the append-only file ends in the middle of a write, as a power failure may leave it.
 
-The server knows where its last whole write ends and cuts what follows; a copy of the file is made before. Nothing is
-lost by it that anybody was promised: an append is acknowledged only after its write is on the disk, so what is torn
-never was. Whether the disk kept its word does not show here: all logs are written to one file in one order, so that
-each beginning of it is a history without a gap.
+The server knows where its last whole write ends and cuts what follows; a copy of the file is made before. Nothing that
+anybody was promised is lost by it: an append is acknowledged only after its write is on the disk, so what is torn never
+was. Whether the disk kept its word does not show here: all logs are written to one file in one order, so each beginning
+of it is a history without a gap.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Cut(msgspec.Struct, frozen=True):
 
 
 async def cut_torn_tail(torn: TornFileError, data_dir: Path) -> Cut:
-    """Keep a copy, and let a server of this one purpose cut the write that never ended. Raises EmbeddedServerError."""
+    """Keep a copy, and let a server for this one purpose cut the write that never ended. Raises EmbeddedServerError."""
     copy = _keep(torn.file, data_dir)
     async with EmbeddedServer(data_dir, settings=_CUTTING):
         pass

@@ -64,7 +64,7 @@ def up(
 
 
 def _wait_for_the_last_of(path: Path) -> None:
-    """Wait until everything has ended that an earlier `stud up` started which was killed."""
+    """Wait until everything has ended that an earlier, killed `stud up` started."""
     give_up_at = time.monotonic() + ENDING_S
     while left := orphans(path):
         if time.monotonic() > give_up_at:
@@ -77,8 +77,8 @@ def _wait_for_the_last_of(path: Path) -> None:
 
 
 async def _up(system: LocalSystem, out: IO[str], json_output: bool) -> None:
-    """Once everything runs what is told goes by a thread: what watches over the processes must not wait until it is
-    read, nor end since it cannot be written.
+    """Once everything runs, messages go through a thread: what watches over the processes must not wait until they are
+    read, nor end because they cannot be written.
     """
     lines: Lines | None = None
     paths = {RUNNING, system.data_dir / RUNNING.name}
@@ -105,7 +105,7 @@ async def _up(system: LocalSystem, out: IO[str], json_output: bool) -> None:
         try:
             if system.server.running:
                 system.report("stopping")
-        finally:  # even where nobody reads any more what is reported
+        finally:  # even where nobody reads reports any more
             await system.stop()
             for path in written:
                 path.unlink(missing_ok=True)

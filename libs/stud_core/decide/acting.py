@@ -78,8 +78,8 @@ def take(draft: Draft, seat: int, option: ev.Option, turn_id: int, by: ev.By) ->
 def act_for(draft: Draft, seat: int, turn_id: int) -> None:
     """Act for a player who leaves or is away: check if free, else fold; post the bring-in (B.18, B.21).
 
-    Who pressed Sit Out folds even where checking is free (58 Pa. Code 812a.9(b)(2), knob ``away_folds_now``); who
-    only missed his clock has his turns as before (B.18).
+    A player who pressed Sit Out folds even where checking is free (58 Pa. Code 812a.9(b)(2), knob ``away_folds_now``);
+    one who only missed the clock has turns as before (B.18).
     """
     options = legal_options(draft.state, seat)
     option = default_action(options)
@@ -103,7 +103,7 @@ def go_on(draft: Draft, seat: int) -> None:
 
 
 def _give_turn(draft: Draft, start: int) -> None:
-    """Give the turn to the next player from index ``start`` of the deal order; who leaves acts at once."""
+    """Give the turn to the next player from index ``start`` of the deal order; a leaver acts at once."""
     state, ctx = draft.state, draft.ctx
     hand, config = state.running, state.rules
     ruleset = config.ruleset

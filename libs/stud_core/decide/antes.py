@@ -52,7 +52,7 @@ def post(draft: Draft, seat: int) -> None:
 
 
 def post_ante(state: Table, command: cmd.PostAnte, ctx: Context) -> Answer:
-    """Answer the ante prompt; declining sits the player out, and he owes nothing later (B.17)."""
+    """Answer the ante prompt; declining sits the player out, and they owe nothing later (B.17)."""
     hand = state.hand
     sitting = state.of(command.account)
     if sitting is None:
@@ -97,7 +97,7 @@ def decline(draft: Draft, seat: int) -> None:
 
 
 def finish(draft: Draft) -> None:
-    """When no ante is asked for any more: start the hand, or give the antes back when fewer than two came."""
+    """Once no ante is being asked for: start the hand, or give the antes back when fewer than two came."""
     state = draft.state
     hand = state.running
     if hand.prompts:
@@ -117,7 +117,7 @@ def _seating(state: Table, posted: list[int]) -> tuple[int, tuple[int, ...]]:
 
     From the lowest seat (P10-P11), or from the left of a button that moves to the next player clockwise (W26);
     the first button is the highest seat that posts, so that both begin alike. A hand that never had a card does not
-    count, as if it had not been (B.21).
+    count, as if it had never been (B.21).
     """
     if state.rules.ruleset.deal_origin is DealOrigin.FIXED:
         return 0, tuple(posted)

@@ -1,7 +1,7 @@
 """What is due between hands: pending chips, cash-outs of those who leave, the end of a closing table.
 
 See architecture.md, "Topping up", "Leaving" and "The life of a table". Commands call ``boundary`` wherever a hand may
-just have become final or a sitting free; each part looks for itself whether its moment has come.
+just have become final or a sitting free; each part checks for itself whether its moment has come.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def release(draft: Draft, sitting: Sitting, reason: str) -> None:
 
 
 def free_leavers(draft: Draft) -> None:
-    """Cash out everybody who leaves and has no top-up open, no ante posted and no unverified hand behind him."""
+    """Cash out everybody who leaves and has no top-up open, no ante posted and no unverified hand behind them."""
     state = draft.state
     for sitting in list(state.sittings.values()):
         if sitting.status is not Sit.LEAVING or sitting.top_up_open:

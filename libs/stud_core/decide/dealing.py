@@ -1,4 +1,4 @@
-"""Cards that the dealer sends, and what the table asks him for (P12, P18, P26-P36, W20-W21; B.12)."""
+"""Cards that the dealer sends, and what the table asks for (P12, P18, P26-P36, W20-W21; B.12)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def record_cards(state: Table, command: cmd.RecordCards, ctx: Context) -> Answer
 
 
 def _mismatch(hand: Hand, deal: ev.DealRequested, command: cmd.RecordCards) -> str:
-    """What is wrong with the dealer's answer to a request, nothing if it is right."""
+    """What is wrong with the dealer's answer to a request; empty if it is right."""
     targets = list(deal.targets)
     street = deal.street
     if _seats_differ(command.up, targets if street < RIVER else []):

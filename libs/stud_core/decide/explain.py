@@ -19,7 +19,7 @@ _NO_CHIPS: Final = ("B.19", "there are no chips for more")  # table stakes
 
 
 def why_illegal(state: Table, hand: Hand, command: cmd.Act) -> tuple[str, str]:
-    """Return (rule, text) for an action that is none of ``hand.options``, or fits more than one of them."""
+    """Return (rule, text) for an action that is not among ``hand.options``, or fits more than one of them."""
     asked = request(command.verb, command.to, command.size)
     matching = [option for option in hand.options if option.verb is command.verb]
     if command.to is not None:
@@ -36,7 +36,7 @@ def why_illegal(state: Table, hand: Hand, command: cmd.Act) -> tuple[str, str]:
 
 
 def _why_not(state: Table, hand: Hand, command: cmd.Act) -> tuple[str, str]:
-    """Why this fold, check, call or bring-in is none."""
+    """Why this fold, check, call or bring-in is not legal."""
     ruleset = state.rules.ruleset
     verb = command.verb
     opening = hand.street == 3 and hand.level == 0
@@ -46,7 +46,7 @@ def _why_not(state: Table, hand: Hand, command: cmd.Act) -> tuple[str, str]:
     if is_forced(hand, hand.turn_seat):
         return cite(ruleset, "P58", "W8"), "the lowest card must bring it in or open"
     if verb is Verb.BRING_IN:
-        return cite(ruleset, "P58", "W8"), "nothing is to be brought in now"
+        return cite(ruleset, "P58", "W8"), "there is nothing to bring in now"
     if opening and verb is not Verb.FOLD:
         return "B.4", "the low card has no chips: bring it in, open, or fold"
     if verb is Verb.CHECK and hand.to_call:
@@ -71,7 +71,7 @@ def _why_no_wager(state: Table, hand: Hand, command: cmd.Act) -> tuple[str, str]
             most = ruleset.max_raises
             return cite(ruleset, "P56", "W19"), f"the cap of {most} raise{'s' * (most > 1)} is reached"
         if hand.acted[seat]:
-            return "B.8", "the all-in for less did not reopen the betting to who has acted"
+            return "B.8", "the all-in for less did not reopen the betting to those who have acted"
         if not can_be_answered(state, hand, seat):
             return "B.6", "no opponent could put in more"
         return _NO_CHIPS

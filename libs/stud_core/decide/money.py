@@ -1,4 +1,4 @@
-"""Chips that come to a seated player and chips that leave with him (B.19).
+"""Chips that come to a seated player and chips that leave with them (B.19).
 
 See architecture.md, "Topping up" and "Leaving".
 """
@@ -44,7 +44,7 @@ def add_chips(state: Table, command: cmd.AddChips, _ctx: Context) -> Answer:
 
 
 def _top_up_limits(state: Table, sitting: Sitting) -> tuple[int, int]:
-    """Least and greatest amount that may be asked for now; the greatest is 0 where none may (B.19)."""
+    """Least and greatest amount that may be asked for now; the greatest is 0 where none may be (B.19)."""
     config = state.rules
     stack = sitting.stack + sitting.pending
     most = MAX_AMOUNT if config.max_buy_in is None else min(MAX_AMOUNT, config.max_buy_in - stack)

@@ -68,7 +68,7 @@ def pause_table(state: Table, command: cmd.PauseTable, _ctx: Context) -> Answer:
 
 
 def resume_table(state: Table, command: cmd.ResumeTable, _ctx: Context) -> Answer:
-    """End a pause, and draining; not while something stands that concerns money."""
+    """End a pause, and draining; not while a pause about money stands."""
     if state.life is Life.CLOSED:
         return _not_open(state)
     if command.reason:
@@ -93,9 +93,9 @@ def drain_table(state: Table, command: cmd.DrainTable, ctx: Context) -> Answer:
 
 
 def close_table(state: Table, command: cmd.CloseTable, ctx: Context) -> Answer:
-    """Cash everybody out, who is in the running hand after it, and end the table; it cannot be resumed.
+    """Cash everybody out, players in the running hand after it, and end the table; it cannot be resumed.
 
-    A question whether to show that has no clock is answered with no: nothing else would end the hand for certain.
+    A question whether to show that has no clock is answered with no: nothing else would be sure to end the hand.
     """
     if state.life not in {Life.OPEN, Life.DRAINING}:
         return _not_open(state)
@@ -118,7 +118,7 @@ def _call_off_antes(draft: Draft) -> None:
 def void_hand(state: Table, command: cmd.VoidHand, ctx: Context) -> Answer:
     """Give every contribution back exactly once (architecture.md, "A void"), as long as no pot is paid.
 
-    A question whether to show only delays the end of a hand that is decided (B.21). What is won is taken back by two
+    A question whether to show only delays the end of a hand that is decided (B.21). What was won is taken back by two
     operators and a resolution, never by one.
     """
     hand = state.hand

@@ -90,8 +90,8 @@ def record_funding_declined(state: Table, command: cmd.RecordFundingDeclined, ct
 
 
 def not_asked(sitting_no: int, asked: int, amount: int) -> Rejection:
-    """The wallet tells of other money than it was asked for: no chip may come to the table or leave it for that."""
-    return Rejection(Reason.CLAIM_MISMATCH, f"sitting {sitting_no} asked for {asked}, the wallet tells of {amount}")
+    """The wallet reports another amount than it was asked for: no chip may come to the table or leave it for that."""
+    return Rejection(Reason.CLAIM_MISMATCH, f"sitting {sitting_no} asked for {asked}, the wallet reports {amount}")
 
 
 def seated(state: Table, account: str, *, or_reserved: bool = False) -> Sitting | Rejection:
@@ -138,7 +138,7 @@ def sit_in(state: Table, command: cmd.SitIn, _ctx: Context) -> Answer:
 
 
 def set_preferences(state: Table, command: cmd.SetPreferences, ctx: Context) -> Answer:
-    """Set what holds from now on; switched on, it answers the question that is open to the player (P6, P44)."""
+    """Set what holds from now on; switching it on answers the question that is open to the player (P6, P44)."""
     sitting = seated(state, command.account, or_reserved=True)
     if isinstance(sitting, Rejection):
         return sitting
@@ -163,8 +163,8 @@ def set_preferences(state: Table, command: cmd.SetPreferences, ctx: Context) -> 
 def leave_seat(state: Table, command: cmd.LeaveSeat, ctx: Context) -> Answer:
     """Leave: at once, or as soon as the last hand dealt in is verified (architecture.md, "Leaving").
 
-    In a running hand the player checks if it is free and folds else, now if it is his turn and at once at every
-    later one; he posts the bring-in, and stays in when all-in (B.21).
+    In a running hand the player checks if it is free and otherwise folds, now if it is their turn and at once at every
+    later one; they post the bring-in, and stay in when all-in (B.21).
     """
     sitting = state.of(command.account)
     if sitting is None:

@@ -50,7 +50,7 @@ def showdown(state: Table, command: cmd.Showdown, ctx: Context) -> Answer:
 
 
 def _wrong_cards(hand: Hand, cards: dict[int, tuple[int, ...]]) -> str:
-    """What is wrong with the clear cards of a showdown, nothing if they fit the table."""
+    """What is wrong with the clear cards of a showdown; empty if they fit the table."""
     live = [seat for seat in hand.order if hand.live[seat]]
     if len(cards) != len(live) or not all(seat in cards for seat in live):
         return "a showdown takes the cards of every live seat"
@@ -60,7 +60,7 @@ def _wrong_cards(hand: Hand, cards: dict[int, tuple[int, ...]]) -> str:
 
 
 def _twice(hand: Hand, down: list[int]) -> str:
-    """What is wrong with down cards beside what lies face up, nothing if they are cards of the same deck."""
+    """What is wrong with down cards beside what lies face up; empty if they are cards of the same deck."""
     if not 0 <= min(down) <= max(down) < DECK_SIZE:
         return "there is no such card"
     down += chain.from_iterable(hand.up)
@@ -75,7 +75,7 @@ def _prompt(draft: Draft, seat: int, kind: ev.PromptKind) -> None:
 
 
 def _is_asked(state: Table, sitting: Sitting) -> bool:
-    """Whether a question is put to him: not to who leaves, nor at a closing table where no clock would end it."""
+    """Whether the player is asked: not one who leaves, nor at a closing table where no clock would end it."""
     endless = state.life is Life.CLOSING and not state.rules.ruleset.show_clock_ms
     return sitting.status is not Sit.LEAVING and not endless
 
@@ -87,7 +87,7 @@ def _pay(draft: Draft, award: Award) -> None:
 
 
 def win_uncontested(draft: Draft) -> None:
-    """Pay the last live player and ask whether he shows; he need not (P41-P42). The prompt delays the end only."""
+    """Pay the last live player and ask whether they show; they need not (P41-P42). The prompt delays the end only."""
     state = draft.state
     hand = state.running
     winner = hand.live.index(True)

@@ -37,13 +37,13 @@ def tick(state: Table, _command: cmd.Tick, ctx: Context) -> Answer:
 
 def _is_over(reserved: Sitting, now_ms: int) -> bool:
     """Whether a reservation has run out. One that ends later than any can was made by a clock that was ahead: when it
-    would end is not known, so it is over too.
+    should end is unknown, so it is over too.
     """
     return not now_ms < reserved.expires_at_ms <= now_ms + RESERVATION_MS
 
 
 def _miss_turn(draft: Draft, seat: int) -> None:
-    """Check if it is free, else fold; the bring-in is posted. He sits out from the next hand on."""
+    """Check if it is free, else fold; the bring-in is posted. The player sits out from the next hand on."""
     hand = draft.state.running
     reason = ev.OutReason.MISSED_BRING_IN if is_forced(hand, seat) else ev.OutReason.MISSED_ACTION
     acting.take(draft, seat, default_action(hand.options), hand.turn_id, ev.By.TIMEOUT)
@@ -52,7 +52,7 @@ def _miss_turn(draft: Draft, seat: int) -> None:
 
 
 def _miss_prompt(draft: Draft, seat: int, phase: Phase) -> None:
-    """No ante, no cards: he sits out. No answer to a show prompt: not shown, and nothing else."""
+    """No ante, no cards: the player sits out. No answer to a show prompt: not shown, and nothing else."""
     if phase is Phase.ANTES:
         draft.emit(ev.AnteMissed(draft.state.running.hand_no, seat))
         _sit_out(draft, seat, ev.OutReason.MISSED_ANTE)

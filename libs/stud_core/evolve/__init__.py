@@ -1,7 +1,7 @@
 """Fold events into a table. Nothing here decides, and nothing fails on a recorded event.
 
 ``evolve`` copies the state once and folds a commit into the copy; ``fold`` rebuilds a table from its log and
-needs no copies. The folding functions of each kind of event stand in the modules of this package.
+needs no copies. The folding functions of each kind of event are in the modules of this package.
 """
 
 from __future__ import annotations

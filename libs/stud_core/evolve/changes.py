@@ -23,13 +23,13 @@ def set_stack(state: Table, seat: int, stack: int) -> None:
 
 
 def put(values: list[T], seat: int, value: T) -> list[T]:
-    """Return a list like ``values`` with another value for one seat."""
+    """Return a list like ``values`` with a new value for one seat."""
     mine = values.copy()
     mine[seat] = value
     return mine
 
 
 def lift(state: Table, reason: str) -> None:
-    """End a pause with this reason, unless something else that concerns money stands."""
+    """End a pause with this reason, unless another pause about money stands."""
     if state.paused == reason:
         state.paused = state.standing

@@ -34,7 +34,7 @@ def house_rules(config: TableConfig) -> list[Section]:
 
 
 def changed(config: TableConfig) -> list[str]:
-    """Titles of the sections that read otherwise than in the preset whose name the table's rules bear.
+    """Titles of the sections that read differently from the preset whose name the table's rules bear.
 
     None for rules with a name of the operator's own: they promise nothing.
     """

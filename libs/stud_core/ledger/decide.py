@@ -23,7 +23,7 @@ from stud_core.rejection import Rejection
 Answer = list[Any] | Rejection
 SHORT: Final = "INSUFFICIENT_FUNDS"
 MISMATCH: Final = "SITTING_MISMATCH"
-"""A table's figures are not those with which the sitting was seen, or it was never seen."""
+"""A table's figures are not those the sitting was seen with, or it was never seen."""
 
 
 def decide(state: Ledger, command: Command, now_ms: int) -> Answer:
@@ -39,9 +39,10 @@ def decide(state: Ledger, command: Command, now_ms: int) -> Answer:
 
 def worth_noting(state: Ledger, command: Command) -> bool:
     """Whether an accepted call that changes nothing is written all the same, as a commit without events: else it would
-    do something when it comes again after things have changed, or its id would be free for something else.
+    do something when repeated after things have changed, or its id would be free for something else.
 
-    Not who opens his own account, which is open: that can mean nothing else later, and a player could fill the ledger.
+    Not for opening one's own account when it is open: that can mean nothing else later, and a player could fill the
+    ledger.
     """
     key = key_of(command)
     if key is None or state.requests.get(key) is not None:
@@ -149,7 +150,7 @@ def _cannot_pay(state: Ledger, account: str, amount: int) -> str:
 
 
 def _told(state: Ledger, account: str, reason: str) -> int | None:
-    """The balance, where it is what was too small."""
+    """The balance, where that was too small."""
     return state.balance(player(account)) if reason == SHORT else None
 
 

@@ -28,7 +28,7 @@ def evolve(state: Ledger, events: Sequence[Any], version: int, origin: Origin = 
 
 
 def fold(commits: Iterable[tuple[int, Sequence[Any]]]) -> Ledger:
-    """Rebuild a ledger from (version, events) pairs; what callers may repeat is not among them."""
+    """Rebuild a ledger from (version, events) pairs; what callers may repeat is not part of it."""
     state = Ledger()
     for version, events in commits:
         evolve(state, events, version)
@@ -62,12 +62,12 @@ def _funded(state: Ledger, event: ev.BuyInFunded, _: int) -> None:
 
 
 def _declined(state: Ledger, event: ev.BuyInDeclined, _: int) -> None:
-    """Of a sitting that is known another buy-in was declined: its money stays what it is."""
+    """For a known sitting a second buy-in was declined: its money stays what it is."""
     state.sittings.setdefault((event.table, event.sitting_no), SittingBook(event.account, SittingLife.DECLINED))
 
 
 def _topped_up(state: Ledger, event: ev.TopUpFunded | ev.TopUpDeclined, _: int) -> None:
-    """Declined may be one of a sitting that nobody knows, or with a number that was answered before."""
+    """The declined one may be of a sitting that nobody knows, or have a number that was answered before."""
     book = state.sittings.get((event.table, event.sitting_no))
     if book is None or book.account != event.account or event.top_up_no <= book.top_up_no:
         return

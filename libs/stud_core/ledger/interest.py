@@ -1,5 +1,5 @@
-"""Who has an interest in money decides nothing about it: his own account, his sittings, and all money at a table at
-which he has a sitting that is not paid out.
+"""Whoever has an interest in money decides nothing about it: their own account, their sittings, and all money at a
+table where they have a sitting that is not paid out.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _CONCERNED: Final[Mapping[type, Callable[[Any], Iterable[str]]]] = {
     cmd.ResolveCashOut: lambda c: [escrow(c.table, c.sitting_no)],
     cmd.Adjust: lambda c: _accounts(c.postings),
 }
-"""The ledger accounts that a caller's command is about. Whoever may open accounts may open his own."""
+"""The ledger accounts that a caller's command is about. Whoever may open accounts may open their own."""
 
 
 def own_interest(state: Ledger, command: Command) -> Rejection | None:
-    """Refuse a command of a caller who has an interest in it; None where he may, and for what no caller asks."""
+    """Refuse a command of a caller who has an interest in it; None where they may, and for what no caller asks."""
     concerned = _CONCERNED.get(type(command))
     own = _interest(state, caller_of(command), concerned(command)) if concerned is not None else ""
     if not own:
@@ -37,7 +37,7 @@ def own_interest(state: Ledger, command: Command) -> Rejection | None:
 
 
 def stands(state: Ledger, proposed: AdjustmentProposed) -> bool:
-    """Whether who made a proposal has no interest in it now; else it counts as if it had never been made."""
+    """Whether whoever made a proposal has no interest in it now; else it counts as if it had never been made."""
     names = _accounts(proposed.postings)
     if proposed.table:
         names.append(escrow(proposed.table, proposed.sitting_no))

@@ -1,4 +1,4 @@
-"""What needs two operators: the first call proposes, the equal call of another one decides."""
+"""What needs two operators: the first call proposes, the same call by another one decides."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Answer = list[Any] | Rejection
 
 
 def proposal_id(*content: object) -> str:
-    """Name a proposal by its content: equal calls have equal names."""
+    """Name a proposal by its content: equal proposals have equal names."""
     return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:32]
 
 
@@ -29,13 +29,13 @@ def resolve_cash_out(state: Ledger, command: cmd.ResolveCashOut, _: int) -> Answ
     """Pay a blocked sitting what two operators agree on; the difference to its escrow is the cashier's."""
     book = state.sittings.get((command.table, command.sitting_no))
     if book is None or book.life is not SittingLife.BLOCKED:
-        what = "is paid" if book is not None and book.life is SittingLife.CLOSED else "has no cash-out that is blocked"
+        what = "is paid" if book is not None and book.life is SittingLife.CLOSED else "has no blocked cash-out"
         return Rejection("NOTHING_BLOCKED", f"sitting {command.sitting_no} {what}")
     if command.after_hand > state.settled.get(command.table, 0):
         text = f"hand {command.after_hand} of sitting {command.sitting_no} is not settled: correct what blocks it first"
         return Rejection("SETTLEMENT_BLOCKED", text)
     if book.account not in state.accounts:
-        return Rejection("UNKNOWN_ACCOUNT", "the sitting is of an account that was never opened")
+        return Rejection("UNKNOWN_ACCOUNT", "the sitting's account was never opened")
     if not 0 <= command.amount <= MAX_AMOUNT:
         text = f"amount {command.amount}: want 0 to {MAX_AMOUNT} minor units"
         return Rejection("INVALID_FIELD", text, field="amount", least=0, most=MAX_AMOUNT)
@@ -50,7 +50,7 @@ def resolve_cash_out(state: Ledger, command: cmd.ResolveCashOut, _: int) -> Answ
 
 
 def adjust(state: Ledger, command: cmd.Adjust, _: int) -> Answer:
-    """Correct balances; never the escrow of an open sitting, but for one whose table waits for a settlement."""
+    """Correct balances; never the escrow of an open sitting, except one whose table waits for a settlement."""
     problem = _wrong(state, command.postings)
     if problem:
         return Rejection("INVALID_ADJUSTMENT", problem)
@@ -98,7 +98,7 @@ def _wrong_line(state: Ledger, name: str) -> str:
     place = parse_escrow(name)
     book = state.sittings.get(place) if place is not None else None
     if place is None or book is None or not book.holds_money:
-        return f"{name[:128]!r} is no ledger account that holds money"
+        return f"{name[:128]!r} is not a ledger account that holds money"
     if book.life is SittingLife.OPEN and place[0] not in state.blocked:
         return f"{name} is the escrow of an open sitting"
     return ""

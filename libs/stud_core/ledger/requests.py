@@ -1,4 +1,4 @@
-"""Which calls are the same call: a repeated request id answers the first result (architecture.md, "Calls" and "Money").
+"""Which calls are the same call: a repeated request id gets the first result (architecture.md, "Calls" and "Money").
 
 Deposits and withdrawals are known by (account, request id), whoever books them; everything else that a caller asks for
 by (caller, request id). What comes from tables and the referee has no request id: it is idempotent by its numbers.
@@ -59,6 +59,6 @@ def call_key(actor: str, request_id: str) -> bytes:
 
 
 def content_of(command: Command) -> bytes:
-    """SHA-256 of what a call asks for: kind and fields, without who asks and how he calls it."""
+    """SHA-256 of what a call asks for: kind and fields, without who asks and what they call it."""
     fields = [getattr(command, name) for name in command.__struct_fields__ if name not in _NOT_CONTENT]
     return hashlib.sha256(msgspec.json.encode([type(command).__name__, *fields])).digest()

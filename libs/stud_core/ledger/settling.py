@@ -56,7 +56,7 @@ def _wrong_figures(state: Ledger, command: cmd.SettleHand, net: dict[int, int]) 
 
 
 def _released(state: Ledger, command: cmd.SettleHand, net: dict[int, int]) -> list[ev.CashedOut]:
-    """Pay the blocked cash-outs of those dealt into this hand, of anybody when it is void, whose claim is right now."""
+    """Pay the blocked cash-outs of those dealt into this hand (of anybody when it is void) whose claim is right now."""
     paid = []
     for sitting_no in sorted(state.held.get(command.table, ())):
         book = state.sittings[command.table, sitting_no]

@@ -1,8 +1,8 @@
 """Whether any hidden door and up cards let the recorded players be the first to act: where a search fails, a proof.
 
 Everything that a player's hidden cards can be is gone through by ranks, and what the other boards of a street leave no
-room for is dropped, until nothing changes. That no two players have the same hidden card is left out of account: so
-what is impossible here is impossible with real cards, and what is left may be.
+room for is dropped, until nothing changes. That no two players have the same hidden card is ignored: so what is
+impossible here is impossible with real cards, and what is left may be.
 """
 
 from __future__ import annotations
@@ -120,8 +120,8 @@ class _Boards:
         return all(boards[seat] for seat in others)
 
     def _boards_of(self, seat: int, *, low: bool) -> list[Board]:
-        """Every board of a player by ranks. Of the suits of a hidden door the one that serves is taken: the lowest of
-        who is ``low``, the highest of others.
+        """Every board of a player by ranks. Of the suits of a hidden door card the one that serves is taken: the lowest
+        for the ``low`` player, the highest for others.
         """
         key = (seat, low)
         if key not in self._made:
@@ -147,7 +147,9 @@ class _Boards:
 
 
 def _river_differs(leaders: Leaders) -> bool:
-    """Whether the river is led by another board than sixth street, whose leader still has his: both show the same."""
+    """Whether the river is led by another board than sixth street, whose leader still has theirs: both show the
+    same.
+    """
     of = {facts.street: (facts, leader) for facts, leader in leaders}
     if 6 not in of or 7 not in of:
         return False

@@ -20,10 +20,10 @@ from stud_hands.course import Course, StreetFacts
 from stud_hands.hidden.known import unseen_cards
 
 T = TypeVar("T")
-Placing = list[tuple[int, int, int]]  # seat, which of his up cards, and the card that goes there
+Placing = list[tuple[int, int, int]]  # seat, which of its up cards, and the card that goes there
 
 UP_STEPS: Final = 60  # changes per start
-UP_CARDS: Final = 24  # others that are tried in the place of one
+UP_CARDS: Final = 24  # others that are tried in place of one
 ALL_BOARDS: Final = 10_000  # three cards of 40 are 9880
 
 
@@ -64,7 +64,9 @@ class Boards:
         return not any(faults.values())
 
     def _other_cards(self, facts: StreetFacts, hidden: list[tuple[int, int]]) -> list[Placing]:
-        """Other cards for one hidden place of that street's boards, every other time for one of who was first."""
+        """Other cards for one hidden place of that street's boards, every other time for one of the player who was
+        first.
+        """
         boards = [(seat, at) for seat, at in hidden if at <= facts.street - 3 and seat in facts.dealt]
         own = [(seat, at) for seat, at in boards if seat == facts.first]
         places = own if own and self.rng.random() < 0.5 else boards
@@ -140,7 +142,7 @@ class Boards:
         return True
 
     def _faults(self, facts: StreetFacts) -> int:
-        """How far the recorded player is from being first: 0 if he is, else one more than the boards before his."""
+        """How far the recorded player is from being first: 0 if first, else one more than the boards ahead."""
         if self.comes_out(facts):
             return 0
         boards = {seat: filled(self.up[seat][: facts.street - 2]) for seat in facts.dealt}
@@ -159,7 +161,7 @@ class Boards:
         return drawn or (facts.common and self.course.community is None)
 
     def comes_out(self, facts: StreetFacts) -> bool:
-        """Whether the recorded player is first, and fourth street shows a pair where one was made use of."""
+        """Whether the recorded player is first, and fourth street shows a pair where one was used."""
         boards: list[tuple[int, ...]] = [()] * 9
         for seat in facts.dealt:
             boards[seat] = tuple(filled(self.up[seat][: facts.street - 2]))

@@ -28,14 +28,14 @@ from stud_hands.hidden.showdown import Demands, Drawn, Held, fitting_hands
 from stud_hands.pots import Winners, pots_of, results, shares
 
 STARTS: Final = 32  # fresh starts at most where up cards are hidden
-HOPELESS_STARTS: Final = 12  # so many of them without the recorded actors, and none will bring them out
+HOPELESS_STARTS: Final = 12  # after this many without the recorded actors, none will bring them out
 LAYINGS: Final = 2_000  # ways of laying cards open that are tried in one start
 MOST_OF_A_DRAW: Final = 200  # and with one draw of the cards
 THOROUGH_EVERY: Final = 8  # how often all hands are looked at, and not only a few of each player
 
 
 class Cards(msgspec.Struct, frozen=True):
-    """Every card of the hand: by seat in the order dealt; ``community`` None where everybody got his own river.
+    """Every card of the hand: by seat in the order dealt; ``community`` None where everybody got their own river.
 
     ``fits_actors`` and ``fits_awards`` say whether the recorded players and payments come out. ``contradicted``
     says why no draw can make the payments, ``doubt`` why none did. ``wrong_actors`` are streets whose boards are all
@@ -93,8 +93,8 @@ def _cannot_win(course: Course) -> str:
 
 
 def _attempts(course: Course) -> list[tuple[bool, bool]]:
-    """Of each fresh start: whether it looks at all hands, and not only at a few of each player, and whether hidden up
-    cards of the live players are part of them.
+    """For each fresh start: whether it looks at all hands, not only a few of each player, and whether hidden up cards
+    of the live players are part of them.
     """
     if not boards_hidden(course):
         return [(False, False), (True, False)]

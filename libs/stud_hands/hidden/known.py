@@ -16,7 +16,7 @@ def known_cards(course: Course, seat: int) -> tuple[int, ...]:
 
 
 def best_fives(course: Course) -> dict[int, int]:
-    """Ranks of the hands of which only the best five cards were shown.
+    """Ranks of hands with only the best five cards shown.
 
     A show of five that makes a better hand with whatever else the player can have is a mere show, and tells no rank.
     """

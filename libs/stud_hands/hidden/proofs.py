@@ -22,14 +22,14 @@ MOST_HIDDEN: Final = 3  # hands of a player with more hidden cards are too many 
 
 
 def beaten(course: Course, winners: Winners) -> bool:
-    """Whether hands that are known are better than those of the winners."""
+    """Whether known hands are better than those of the winners."""
     given_up = _given_up(course, winners)
     ranks = {seat: rank for seat, rank in known_ranks(course).items() if seat not in given_up}
     return Demands(course, winners, {}).broken_by(ranks)
 
 
 def pays_otherwise(course: Course, rules: Ruleset, winners: Winners) -> bool:
-    """Whether it is certain that these winners are paid other odd units by these rules."""
+    """Whether these winners are certainly paid different odd units by these rules."""
     hands = known_hands(course)
     if rules.odd_units is OddUnits.HIGH_CARD_BY_SUIT and not _tied(winners) <= hands.keys():
         return False

@@ -1,8 +1,8 @@
 """Hidden down cards of a showdown, found so that exactly the recorded players win.
 
-Every hand that a player can have is listed with its rank, then the demands decide: who must beat somebody takes the
-best hand that is left, who only loses the worst, who must tie one of a rank that all the tied can reach. So a hand
-that fits is found whenever there is one, whatever the seed; chance only picks among equals. A search that went
+Every hand that a player can have is listed with its rank, then the demands decide: whoever must beat somebody takes the
+best hand that is left, whoever only loses the worst, whoever must tie one of a rank that all the tied can reach. So a
+hand that fits is found whenever there is one, whatever the seed; chance only picks among equals. A search that went
 through everything and found nothing is a proof.
 """
 
@@ -27,7 +27,7 @@ TIED_WAYS: Final = 12  # ways of tying at one rank that are tried
 
 
 class Held(msgspec.Struct, frozen=True):
-    """What a player has for sure, and how many cards he needs from the unseen ones."""
+    """What a player has for sure, and how many cards they need from the unseen ones."""
 
     cards: tuple[int, ...]
     empty: int
@@ -159,7 +159,7 @@ class _Search:
         return True
 
     def _freedom(self, group: int) -> tuple[bool, int, int]:
-        """Who has no choice comes first, then who must beat the most, losers last."""
+        """Players without a choice come first, then those who must beat the most, losers last."""
         fixed = all(len(self.hands[seat]) == 1 for seat in self.members[group])
         return not fixed, -sum(a == group for a, _ in self.demands.beats), len(self.members[group])
 

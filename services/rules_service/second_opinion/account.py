@@ -19,7 +19,7 @@ from stud_core.ruleset import TableConfig
 
 class Place(msgspec.Struct):
     """One sitting: ``asked`` is the buy-in it reserved a seat for; ``seated`` until its cash-out is asked for; ``away``
-    when he sits out because he asked to.
+    when they sit out because they asked to.
     """
 
     sitting_no: int
@@ -56,12 +56,12 @@ class Account:
         return mine
 
     def at(self, seat: int) -> Place | None:
-        """Return who sits at a seat with chips in front of him, if anybody."""
+        """Return who sits at a seat with chips in front of them, if anybody."""
         place = self.places.get(self.seats[seat]) if 1 <= seat <= 8 else None
         return place if place is not None and place.seated else None
 
     def apply(self, event: Any) -> Code | None:
-        """Fold one event that is no part of a hand's play; return what is wrong with it."""
+        """Fold one event that is not part of a hand's play; return what is wrong with it."""
         step = _STEPS.get(type(event))
         return step(self, event) if step is not None else None
 
@@ -178,7 +178,7 @@ def _preferences(account: Account, event: ev.PreferencesSet) -> Code | None:
 
 
 def _resolved(account: Account, event: ev.TableHandResolved) -> Code | None:
-    """Two operators decided the last hand: a void gives everybody what he had before it.
+    """Two operators decided the last hand: a void gives everybody what they had before it.
 
     See architecture.md, "A dispute".
     """

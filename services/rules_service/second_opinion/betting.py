@@ -12,7 +12,7 @@ from stud_core.events import Size, Verb
 from stud_core.ruleset import HeadsUp, OpenPair, ShortAllIn, TableConfig
 
 Choice = tuple[Verb, int, Size | None]
-"""What a player may do: verb, his total in the round after it, declared size."""
+"""What a player may do: verb, their total in the round after it, declared size."""
 
 
 class Round:
@@ -107,7 +107,7 @@ class Round:
 
     def _may_raise(self, stacks: Sequence[int], seat: int) -> bool:
         if seat in self.spoken:
-            return False  # he has acted, and only short all-ins came since (B.8)
+            return False  # they have acted, and only short all-ins came since (B.8)
         if self.wagers > self.config.ruleset.max_raises and not self.uncapped:
             return False  # one bet and its raises: capped (P56, W18)
         return any(self.put[s] + stacks[s] > self.price for s in self.live if s != seat)

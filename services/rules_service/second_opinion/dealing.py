@@ -1,4 +1,4 @@
-"""Which card of the deck goes where: a dealer's hands, walked through once more (P12, P18, P26-P36, W20-W21; B.12).
+"""Which card of the deck goes where: a dealer's hands, walked through again (P12, P18, P26-P36, W20-W21; B.12).
 
 Positions count from 0 at the top of the deck. A deck is known by its order (card at each position) and by the rank
 that every position has when burns and stub are shuffled for the river.

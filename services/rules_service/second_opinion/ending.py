@@ -31,7 +31,7 @@ def reckon(sheet: Sheet) -> None:
 
 
 def _first_to_show(sheet: Sheet, pots: list[Pot]) -> int:
-    """The last to bet or raise, else who acted first; of those in the last contested side pot (P37-P40; B.15)."""
+    """The last to bet or raise, else whoever acted first; of those in the last contested side pot (P37-P40; B.15)."""
     at = sheet.order.index(sheet.round.aggressor or sheet.round.first)
     clockwise = [seat for seat in sheet.order[at:] + sheet.order[:at] if seat in sheet.live]
     contested = [pot for pot in pots if len(pot.eligible) > 1]
@@ -50,7 +50,7 @@ def show_prompted(sheet: Sheet, event: ev.ShowPrompted) -> None:
 def hand_shown(sheet: Sheet, event: ev.HandShown) -> None:
     _may_tell(sheet, event.seat)
     sheet.need(list(event.cards) == sheet.down[event.seat], Code.WRONG_CARD)
-    # Who won uncalled shows only when he chose to; who lost and need not show, likewise (P41-P45).
+    # An uncalled winner shows only by choice; so does a loser who need not show (P41-P45).
     sheet.check(event.seat in sheet.must_show | sheet.prompted, Code.WRONG_SHOW)
     sheet.told[event.seat] = SHOWN
     sheet.prompted.discard(event.seat)

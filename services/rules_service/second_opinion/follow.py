@@ -35,12 +35,12 @@ def follow(sheet: Sheet, version: int, at_ms: int, events: Sequence[Any]) -> boo
 
 
 def _other(sheet: Sheet, event: Any) -> None:
-    """Everything that is no part of a hand's play: seats, presence, money that comes and goes."""
+    """Everything that is not part of a hand's play: seats, presence, money that comes and goes."""
     kind = type(event)
     if kind in _BETWEEN_HANDS:
         sheet.need(sheet.due is Due.ANTES_OPENED or sheet.ended, Code.WRONG_ORDER)
     elif kind is ev.CashOutRequested and not sheet.ended:
-        # Nobody is cashed out of a hand he is in.
+        # Nobody is cashed out of a hand they are in.
         in_it = {sheet.account.seats[seat] for seat in sheet.paid}
         sheet.need(event.sitting_no not in in_it, Code.WRONG_ORDER)
     code = sheet.account.apply(event)

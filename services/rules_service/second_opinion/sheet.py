@@ -32,7 +32,7 @@ class Due(IntEnum):
 
 
 class Diverged(Exception):
-    """From here on the log is another game than the rules allow; nothing after it can be judged."""
+    """From here on the log is a different game than the rules allow; nothing after it can be judged."""
 
     def __init__(self, code: Code) -> None:
         super().__init__(code)

@@ -1,4 +1,4 @@
-"""Whose turn it is, what he may do, what he did, and when the round is over."""
+"""Whose turn it is, what they may do, what they did, and when the round is over."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def action_taken(sheet: Sheet, event: ev.ActionTaken) -> None:
     seat = event.seat
     sheet.need(sheet.due in {Due.TURN, Due.ACTION} and seat == sheet.due_seat, Code.WRONG_ORDER)
     if sheet.due is Due.TURN:
-        # Only who leaves, or is away where the house folds him, acts without being asked.
+        # Only a player who leaves, or is away where the house folds them, acts without being asked.
         sheet.need(event.by is By.LEAVING, Code.WRONG_ORDER)
         sheet.choices = sheet.round.choices(sheet.stacks, seat)
         sheet.turn_id = sheet.version
@@ -125,7 +125,7 @@ def _check_origin(sheet: Sheet, event: ev.ActionTaken, choice: Choice) -> None:
 
 
 def _least(sheet: Sheet, *, fold: bool = False) -> Choice | None:
-    """What is done for who does nothing: check if that is free, else fold; a forced bring-in is posted."""
+    """What is done for a player who does nothing: check if that is free, else fold; a forced bring-in is posted."""
     by_verb = {choice[0]: choice for choice in sheet.choices}
     if Verb.FOLD not in by_verb:
         return by_verb.get(Verb.BRING_IN)

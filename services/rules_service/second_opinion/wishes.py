@@ -1,4 +1,4 @@
-"""Preferences: what is switched on while a player is asked for it is his answer (P6, P44)."""
+"""Preferences: what a player switches on while being asked for it is the answer (P6, P44)."""
 
 from __future__ import annotations
 

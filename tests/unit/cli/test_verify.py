@@ -336,7 +336,7 @@ async def test_a_deal_that_is_answered_twice_is_found():
         third = isinstance(event, de.DeckCardsDealt) and (event.hand_no, event.deal_no) == (2, 3)
         return msgspec.structs.replace(event, deal_no=2) if third else event
 
-    assert "hand 2: a deal was answered twice, and not alike" in [p.what for p in await told({DECK: again})]
+    assert "hand 2: a deal was answered twice, differently" in [p.what for p in await told({DECK: again})]
 
 
 async def test_a_seed_that_cannot_be_opened_is_found():

@@ -115,7 +115,7 @@ KINDS = {
     ),
     # After the bring-in
     "brought in already": Kind(
-        third("1 bring_in"), "2 bring_in", "bring in", "nothing is to be brought in now", ("P58", "W8"), COMPLETING
+        third("1 bring_in"), "2 bring_in", "bring in", "there is nothing to bring in now", ("P58", "W8"), COMPLETING
     ),
     "check facing a wager": Kind(
         third("1 bring_in"), "2 check", "check", "there is a wager of {bring_in} to meet", ("P53", "B.16"), COMPLETING
@@ -145,7 +145,7 @@ KINDS = {
     ),
     # Fourth street
     "bring-in on fourth street": Kind(
-        fourth(up=NO_PAIR), "1 bring_in", "bring in", "nothing is to be brought in now", ("P58", "W8"), CHECKED
+        fourth(up=NO_PAIR), "1 bring_in", "bring in", "there is nothing to bring in now", ("P58", "W8"), CHECKED
     ),
     "big bet without a pair": Kind(
         fourth(up=NO_PAIR), "1 bet 1000", "bet to 1000", "on fourth street without an open pair wagers are by 500",
@@ -220,7 +220,7 @@ KINDS = {
     ),
     "not reopened": Kind(
         fifth("1 bet 1000", "2 raise 1300", "3 call 1300", behind={2: 1300}), "1 raise 2300", "raise to 2300",
-        "the all-in for less did not reopen the betting to who has acted", ("B.8", "B.8"), "fold, call 300",
+        "the all-in for less did not reopen the betting to those who have acted", ("B.8", "B.8"), "fold, call 300",
     ),
     "nobody could answer": Kind(
         fifth("1 bet 1000", behind={1: 1000, 3: 0}), "2 raise 2000", "raise to 2000", "no opponent could put in more",

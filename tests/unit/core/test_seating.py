@@ -359,7 +359,7 @@ def refused(house: House, command: cmd.Command) -> str:
 def test_money_that_was_not_asked_for_does_not_come_to_the_table(amount: int):
     house = House(RULES)
     house.send(cmd.TakeSeat("a", 2, 100))
-    told = f"the wallet tells of {amount}"
+    told = f"the wallet reports {amount}"
     assert refused(house, cmd.RecordFunding(1, amount)) == f"sitting 1 asked for 100, {told}"
     house.send(cmd.RecordFunding(1, 100))
     house.send(cmd.AddChips("a", 100))
@@ -374,7 +374,7 @@ def test_two_operators_may_pay_another_amount_of_a_held_cash_out_but_no_debt():
     house = House(RULES, [1])
     house.send(cmd.LeaveSeat("a1"))
     house.send(cmd.RecordCashOutBlocked(1, "CLAIM_MISMATCH"))
-    assert refused(house, cmd.RecordCashOut(1, -1)) == "sitting 1 asked for 10000, the wallet tells of -1"
+    assert refused(house, cmd.RecordCashOut(1, -1)) == "sitting 1 asked for 10000, the wallet reports -1"
     assert house.send(cmd.RecordCashOut(1, 9_999))[0] == ev.PlayerLeft(1, 9_999)
 
 
@@ -382,5 +382,5 @@ def test_who_never_sat_is_paid_what_came_and_no_debt():
     house = House(RULES)
     house.send(cmd.TakeSeat("a", 2, 100))
     house.send(cmd.LeaveSeat("a"))
-    assert refused(house, cmd.RecordCashOut(1, -1)) == "sitting 1 asked for 0, the wallet tells of -1"
+    assert refused(house, cmd.RecordCashOut(1, -1)) == "sitting 1 asked for 0, the wallet reports -1"
     assert house.send(cmd.RecordCashOut(1, 0)) == [ev.PlayerLeft(1, 0)]

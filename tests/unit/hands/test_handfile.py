@@ -106,4 +106,4 @@ def test_nobody_shows_what_nobody_was_dealt():
     known |= {card for e in events(hand, "street") for cards in e["cards"].values() for card in cards}
     free = [rank + suit for rank in "23456789TJQKA" for suit in "cdhs" if rank + suit not in known]
     show["cards"] = free[:8]
-    assert "which he was not dealt" in judge(parse_hand(json.dumps(hand)), Random(1)).why
+    assert "which they were not dealt" in judge(parse_hand(json.dumps(hand)), Random(1)).why

@@ -585,5 +585,5 @@ async def test_the_feeds_it_writes_are_trimmed_below_their_readers(log, echo):
 
 
 async def test_only_feeds_of_a_shard_can_be_read(log, echo):
-    with pytest.raises(ValueError, match="no feed of a shard"):
+    with pytest.raises(ValueError, match="not a feed of a shard"):
         parking.Parking(log, SERVICE, [keys.ledger_log("EUR")])

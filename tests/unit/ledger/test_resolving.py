@@ -138,9 +138,9 @@ async def test_a_dropped_claim_that_is_wrong_is_held_for_two_operators(
 
 async def test_who_has_not_asked_for_his_money_is_not_paid(office: Office, floor: Floor):
     for operator in ("op-1", "op-2"):
-        with pytest.raises(Exception, match="no cash-out that is blocked"):
+        with pytest.raises(Exception, match="no blocked cash-out"):
             await resolve(office, operator, 500)
-    with pytest.raises(Exception, match="no cash-out that is blocked"):
+    with pytest.raises(Exception, match="no blocked cash-out"):
         await resolve(office, "op-1", 0, sitting_no=7)
     assert (await floor.balances())[f"escrow:{T}:1"] == 500
 

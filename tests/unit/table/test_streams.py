@@ -257,7 +257,7 @@ async def test_what_is_no_message_ends_the_stream_that_brought_it(tmp_path):
     async with started(tmp_path) as game:
         stream, other = Stream(game, "ada"), Stream(game, "bea")
         await stream.update()
-        stream.requests.put_nowait(Refused("MALFORMED_MESSAGE", "the bytes are no message of this type"))
+        stream.requests.put_nowait(Refused("MALFORMED_MESSAGE", "the bytes are not a message of this type"))
         assert (await stream.end()).reason == "MALFORMED_MESSAGE"
         await other.update()
         await game.act()

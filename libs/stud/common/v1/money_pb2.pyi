@@ -36,7 +36,7 @@ class Stakes(_message.Message):
     big_bet: _builtins.int
     """Higher limit: bets and raises from fifth street on. At least small_bet."""
     ante: _builtins.int
-    """Ante of each player and hand: 0 up to small_bet; at XTS tables 0 or more."""
+    """Ante per player and hand: 0 up to small_bet; at XTS tables 0 or more."""
     bring_in: _builtins.int
     """Bring-in of the lowest door card, above 0 and below small_bet. William Hill: half the lower limit, rounded up."""
     def __init__(

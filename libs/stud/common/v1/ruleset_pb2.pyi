@@ -76,7 +76,7 @@ class _HeadsUpEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_HeadsUp.Value
     HEADS_UP_NEVER: _HeadsUp.ValueType  # 1
     """Never."""
     HEADS_UP_TWO_REMAIN_BEFORE_CAP: _HeadsUp.ValueType  # 2
-    """As soon as two remain, unless the cap was reached before."""
+    """As soon as two remain, unless the cap has been reached by then."""
     HEADS_UP_ROUND_START: _HeadsUp.ValueType  # 3
     """Only when the street began with two."""
     HEADS_UP_HAND_START: _HeadsUp.ValueType  # 4
@@ -90,7 +90,7 @@ HEADS_UP_UNSPECIFIED: HeadsUp.ValueType  # 0
 HEADS_UP_NEVER: HeadsUp.ValueType  # 1
 """Never."""
 HEADS_UP_TWO_REMAIN_BEFORE_CAP: HeadsUp.ValueType  # 2
-"""As soon as two remain, unless the cap was reached before."""
+"""As soon as two remain, unless the cap has been reached by then."""
 HEADS_UP_ROUND_START: HeadsUp.ValueType  # 3
 """Only when the street began with two."""
 HEADS_UP_HAND_START: HeadsUp.ValueType  # 4
@@ -108,7 +108,7 @@ class _OpenPairEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_OpenPair.Val
     OPEN_PAIR_OFF: _OpenPair.ValueType  # 1
     """Nobody."""
     OPEN_PAIR_HOLDER_ONLY: _OpenPair.ValueType  # 2
-    """Only who shows the pair, until a high wager was made."""
+    """Only whoever shows the pair, until a high wager has been made."""
     OPEN_PAIR_ANY: _OpenPair.ValueType  # 3
     """Anybody."""
 
@@ -120,7 +120,7 @@ OPEN_PAIR_UNSPECIFIED: OpenPair.ValueType  # 0
 OPEN_PAIR_OFF: OpenPair.ValueType  # 1
 """Nobody."""
 OPEN_PAIR_HOLDER_ONLY: OpenPair.ValueType  # 2
-"""Only who shows the pair, until a high wager was made."""
+"""Only whoever shows the pair, until a high wager has been made."""
 OPEN_PAIR_ANY: OpenPair.ValueType  # 3
 """Anybody."""
 Global___OpenPair: _TypeAlias = OpenPair  # noqa: Y015
@@ -351,7 +351,7 @@ class Ruleset(_message.Message):
     top_up: Global___TopUp.ValueType
     """What a stack must be after a top-up."""
     rathole_ms: _builtins.int
-    """How long a leaver must bring back what he left with; 0 = not at all."""
+    """How long a leaver who returns must bring back what they left with; 0 = not at all."""
     rake_bps: _builtins.int
     """Rake in basis points of the called money: 0 to 1000 (10000 at XTS tables)."""
     rake_cap: _builtins.int

@@ -43,7 +43,7 @@ class _VerbEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Verb.ValueType],
     """Raise."""
 
 class Verb(_Verb, metaclass=_VerbEnumTypeWrapper):
-    """What a player does when it is his turn."""
+    """What a player does when it is their turn."""
 
 VERB_UNSPECIFIED: Verb.ValueType  # 0
 """Not set; refused in requests."""
@@ -98,7 +98,7 @@ class _ActionOriginEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ActionOr
     ACTION_ORIGIN_UNSPECIFIED: _ActionOrigin.ValueType  # 0
     """Not set."""
     ACTION_ORIGIN_PLAYER: _ActionOrigin.ValueType  # 1
-    """The player himself."""
+    """The player."""
     ACTION_ORIGIN_TIMEOUT: _ActionOrigin.ValueType  # 2
     """The clock ran out."""
     ACTION_ORIGIN_PRE_ACTION: _ActionOrigin.ValueType  # 3
@@ -112,7 +112,7 @@ class ActionOrigin(_ActionOrigin, metaclass=_ActionOriginEnumTypeWrapper):
 ACTION_ORIGIN_UNSPECIFIED: ActionOrigin.ValueType  # 0
 """Not set."""
 ACTION_ORIGIN_PLAYER: ActionOrigin.ValueType  # 1
-"""The player himself."""
+"""The player."""
 ACTION_ORIGIN_TIMEOUT: ActionOrigin.ValueType  # 2
 """The clock ran out."""
 ACTION_ORIGIN_PRE_ACTION: ActionOrigin.ValueType  # 3
@@ -130,7 +130,7 @@ class _PromptKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_PromptKind
     PROMPT_KIND_UNSPECIFIED: _PromptKind.ValueType  # 0
     """Not set."""
     PROMPT_KIND_UNCALLED_WINNER: _PromptKind.ValueType  # 1
-    """Won without a call: may show all his down cards."""
+    """Won without a call: may show all their down cards."""
     PROMPT_KIND_LOSER: _PromptKind.ValueType  # 2
     """Lost at showdown: may muck or show."""
 
@@ -140,7 +140,7 @@ class PromptKind(_PromptKind, metaclass=_PromptKindEnumTypeWrapper):
 PROMPT_KIND_UNSPECIFIED: PromptKind.ValueType  # 0
 """Not set."""
 PROMPT_KIND_UNCALLED_WINNER: PromptKind.ValueType  # 1
-"""Won without a call: may show all his down cards."""
+"""Won without a call: may show all their down cards."""
 PROMPT_KIND_LOSER: PromptKind.ValueType  # 2
 """Lost at showdown: may muck or show."""
 Global___PromptKind: _TypeAlias = PromptKind  # noqa: Y015
@@ -154,15 +154,15 @@ class _OutReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_OutReason.V
     OUT_REASON_UNSPECIFIED: _OutReason.ValueType  # 0
     """Not sitting out."""
     OUT_REASON_REQUESTED: _OutReason.ValueType  # 1
-    """He asked to."""
+    """The player asked to."""
     OUT_REASON_MISSED_ACTION: _OutReason.ValueType  # 2
-    """He missed the deadline of an action."""
+    """The player missed the deadline for an action."""
     OUT_REASON_MISSED_BRING_IN: _OutReason.ValueType  # 3
-    """He missed the deadline of the bring-in, which was posted for him."""
+    """The player missed the deadline for the bring-in, which was posted for them."""
     OUT_REASON_MISSED_ANTE: _OutReason.ValueType  # 4
-    """He did not post the ante in time."""
+    """The player did not post the ante in time."""
     OUT_REASON_NO_CHIPS: _OutReason.ValueType  # 5
-    """He has no chips."""
+    """The player has no chips."""
 
 class OutReason(_OutReason, metaclass=_OutReasonEnumTypeWrapper):
     """Why a player sits out."""
@@ -170,15 +170,15 @@ class OutReason(_OutReason, metaclass=_OutReasonEnumTypeWrapper):
 OUT_REASON_UNSPECIFIED: OutReason.ValueType  # 0
 """Not sitting out."""
 OUT_REASON_REQUESTED: OutReason.ValueType  # 1
-"""He asked to."""
+"""The player asked to."""
 OUT_REASON_MISSED_ACTION: OutReason.ValueType  # 2
-"""He missed the deadline of an action."""
+"""The player missed the deadline for an action."""
 OUT_REASON_MISSED_BRING_IN: OutReason.ValueType  # 3
-"""He missed the deadline of the bring-in, which was posted for him."""
+"""The player missed the deadline for the bring-in, which was posted for them."""
 OUT_REASON_MISSED_ANTE: OutReason.ValueType  # 4
-"""He did not post the ante in time."""
+"""The player did not post the ante in time."""
 OUT_REASON_NO_CHIPS: OutReason.ValueType  # 5
-"""He has no chips."""
+"""The player has no chips."""
 Global___OutReason: _TypeAlias = OutReason  # noqa: Y015
 
 @_typing.final

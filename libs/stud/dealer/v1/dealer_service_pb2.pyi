@@ -98,7 +98,7 @@ class StackDeckRequest(_message.Message):
     hand_no: _builtins.int
     """Hand, from 1: the one after the table's last; its deck must not be committed to yet."""
     request_id: _builtins.str
-    """Caller's id, 1 to 64 characters; a repeat answers the same."""
+    """Caller's id, 1 to 64 characters; a repeat gets the same answer."""
     @_builtins.property
     def cards(self) -> _containers.RepeatedScalarFieldContainer[_card_pb2.Card.ValueType]:
         """All 52 cards, top first."""

@@ -66,9 +66,9 @@ class DealerServiceServicer:
     def StackDeck(self, request, context):
         """Stacks the deck of a table's next hand and commits to it; rehearsal tables (XTS, stacked) of a dealer
         started with --allow-stacked-decks only. Operators. Nothing is kept for later: the call waits up to two
-        seconds for the dealer to hear of a new table or of the end of the hand before, then it is refused and may
-        be repeated. STACKED_DECKS_OFF, UNKNOWN_TABLE (not heard of), HAND_RUNNING (an earlier hand is not over),
-        DECK_ALREADY_COMMITTED, INVALID_DECK, REQUEST_ID_REUSED; OWN_INTEREST for who has a sitting at the table.
+        seconds for the dealer to hear of a new table or of the end of the hand before, then is refused and may be
+        repeated. STACKED_DECKS_OFF, UNKNOWN_TABLE (not heard of), HAND_RUNNING (an earlier hand is not over),
+        DECK_ALREADY_COMMITTED, INVALID_DECK, REQUEST_ID_REUSED; OWN_INTEREST for whoever has a sitting at the table.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -76,9 +76,9 @@ class DealerServiceServicer:
 
     def AuditDeck(self, request, context):
         """Opens the whole deck of a finished hand, folded and mucked cards included. Every call is a DeckAudited in
-        the deck's log before anything is opened. Auditors. UNKNOWN_TABLE, UNKNOWN_HAND, HAND_RUNNING; OWN_INTEREST for who
-        was dealt into the hand or has a sitting at the table that is not paid out; LOG_BROKEN where the table's log does not
-        say who was dealt in.
+        the deck's log before anything is opened. Auditors. UNKNOWN_TABLE, UNKNOWN_HAND, HAND_RUNNING; OWN_INTEREST for
+        whoever was dealt into the hand or has a sitting at the table that is not paid out; LOG_BROKEN where the table's
+        log does not say who was dealt in.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -21,15 +21,15 @@ class DealerServiceStub:
     StackDeck: _aio.UnaryUnaryMultiCallable[_dealer_service_pb2.StackDeckRequest, _dealer_service_pb2.StackDeckResponse]
     """Stacks the deck of a table's next hand and commits to it; rehearsal tables (XTS, stacked) of a dealer
     started with --allow-stacked-decks only. Operators. Nothing is kept for later: the call waits up to two
-    seconds for the dealer to hear of a new table or of the end of the hand before, then it is refused and may
-    be repeated. STACKED_DECKS_OFF, UNKNOWN_TABLE (not heard of), HAND_RUNNING (an earlier hand is not over),
-    DECK_ALREADY_COMMITTED, INVALID_DECK, REQUEST_ID_REUSED; OWN_INTEREST for who has a sitting at the table.
+    seconds for the dealer to hear of a new table or of the end of the hand before, then is refused and may be
+    repeated. STACKED_DECKS_OFF, UNKNOWN_TABLE (not heard of), HAND_RUNNING (an earlier hand is not over),
+    DECK_ALREADY_COMMITTED, INVALID_DECK, REQUEST_ID_REUSED; OWN_INTEREST for whoever has a sitting at the table.
     """
     AuditDeck: _aio.UnaryUnaryMultiCallable[_dealer_service_pb2.AuditDeckRequest, _dealer_service_pb2.AuditDeckResponse]
     """Opens the whole deck of a finished hand, folded and mucked cards included. Every call is a DeckAudited in
-    the deck's log before anything is opened. Auditors. UNKNOWN_TABLE, UNKNOWN_HAND, HAND_RUNNING; OWN_INTEREST for who
-    was dealt into the hand or has a sitting at the table that is not paid out; LOG_BROKEN where the table's log does not
-    say who was dealt in.
+    the deck's log before anything is opened. Auditors. UNKNOWN_TABLE, UNKNOWN_HAND, HAND_RUNNING; OWN_INTEREST for
+    whoever was dealt into the hand or has a sitting at the table that is not paid out; LOG_BROKEN where the table's
+    log does not say who was dealt in.
     """
 
 class DealerServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -51,9 +51,9 @@ class DealerServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_dealer_service_pb2.StackDeckResponse]:
         """Stacks the deck of a table's next hand and commits to it; rehearsal tables (XTS, stacked) of a dealer
         started with --allow-stacked-decks only. Operators. Nothing is kept for later: the call waits up to two
-        seconds for the dealer to hear of a new table or of the end of the hand before, then it is refused and may
-        be repeated. STACKED_DECKS_OFF, UNKNOWN_TABLE (not heard of), HAND_RUNNING (an earlier hand is not over),
-        DECK_ALREADY_COMMITTED, INVALID_DECK, REQUEST_ID_REUSED; OWN_INTEREST for who has a sitting at the table.
+        seconds for the dealer to hear of a new table or of the end of the hand before, then is refused and may be
+        repeated. STACKED_DECKS_OFF, UNKNOWN_TABLE (not heard of), HAND_RUNNING (an earlier hand is not over),
+        DECK_ALREADY_COMMITTED, INVALID_DECK, REQUEST_ID_REUSED; OWN_INTEREST for whoever has a sitting at the table.
         """
 
     @_abc_1.abstractmethod
@@ -63,9 +63,9 @@ class DealerServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_dealer_service_pb2.AuditDeckRequest, _abc.Awaitable[_dealer_service_pb2.AuditDeckResponse]],
     ) -> _abc.Awaitable[_dealer_service_pb2.AuditDeckResponse]:
         """Opens the whole deck of a finished hand, folded and mucked cards included. Every call is a DeckAudited in
-        the deck's log before anything is opened. Auditors. UNKNOWN_TABLE, UNKNOWN_HAND, HAND_RUNNING; OWN_INTEREST for who
-        was dealt into the hand or has a sitting at the table that is not paid out; LOG_BROKEN where the table's log does not
-        say who was dealt in.
+        the deck's log before anything is opened. Auditors. UNKNOWN_TABLE, UNKNOWN_HAND, HAND_RUNNING; OWN_INTEREST for
+        whoever was dealt into the hand or has a sitting at the table that is not paid out; LOG_BROKEN where the table's
+        log does not say who was dealt in.
         """
 
 def add_DealerServiceServicer_to_server(servicer: DealerServiceServicer, server: _aio.Server) -> None: ...

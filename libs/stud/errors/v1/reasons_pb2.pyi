@@ -29,7 +29,7 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     REASON_INVALID_FIELD: _Reason.ValueType  # 1
     """A field is missing or out of range; metadata "field" names it, "min" and "max" bound it. INVALID_ARGUMENT."""
     REASON_MALFORMED_MESSAGE: _Reason.ValueType  # 2
-    """The bytes are no message of this type. INVALID_ARGUMENT."""
+    """The bytes are not a message of this type. INVALID_ARGUMENT."""
     REASON_REQUEST_ID_REQUIRED: _Reason.ValueType  # 3
     """The request needs a request_id of 1 to 64 characters. INVALID_ARGUMENT."""
     REASON_REQUEST_ID_REUSED: _Reason.ValueType  # 4
@@ -63,7 +63,7 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     how many there may be, in a second or at a time. The same request may be sent again then. RESOURCE_EXHAUSTED.
     """
     REASON_OWN_INTEREST: _Reason.ValueType  # 17
-    """The caller has an interest in what is decided (a seat, a hand, the account), so that somebody else must decide it.
+    """The caller has an interest in what is decided (a seat, a hand, the account), so somebody else must decide it.
     PERMISSION_DENIED.
     """
     REASON_UNKNOWN_TABLE: _Reason.ValueType  # 20
@@ -105,11 +105,11 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     REASON_LEAVING: _Reason.ValueType  # 39
     """The player is leaving. FAILED_PRECONDITION."""
     REASON_ALREADY_SITTING_OUT: _Reason.ValueType  # 40
-    """He sits out already. FAILED_PRECONDITION."""
+    """The player is already sitting out. FAILED_PRECONDITION."""
     REASON_NOT_SITTING_OUT: _Reason.ValueType  # 41
-    """He does not sit out. FAILED_PRECONDITION."""
+    """The player is not sitting out. FAILED_PRECONDITION."""
     REASON_NO_CHIPS: _Reason.ValueType  # 42
-    """He has no chips. FAILED_PRECONDITION."""
+    """The player has no chips. FAILED_PRECONDITION."""
     REASON_RESERVATION_EXPIRED: _Reason.ValueType  # 43
     """The reservation ran out before the chips came. ABORTED."""
     REASON_SEAT_LEFT: _Reason.ValueType  # 44
@@ -155,9 +155,9 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     REASON_ACCOUNT_NOT_FROZEN: _Reason.ValueType  # 73
     """The account is not frozen. FAILED_PRECONDITION."""
     REASON_SITTING_MISMATCH: _Reason.ValueType  # 74
-    """The sitting has been seen with other figures. FAILED_PRECONDITION."""
+    """The sitting has been seen with different figures. FAILED_PRECONDITION."""
     REASON_CLAIM_MISMATCH: _Reason.ValueType  # 75
-    """Claim and escrow differ, or an amount is not the one that was asked for. FAILED_PRECONDITION."""
+    """Claim and escrow differ, or an amount is not the one asked for. FAILED_PRECONDITION."""
     REASON_ESCROW_OVERDRAWN: _Reason.ValueType  # 76
     """An escrow would be overdrawn. FAILED_PRECONDITION."""
     REASON_UNKNOWN_CURRENCY: _Reason.ValueType  # 77
@@ -201,7 +201,7 @@ REASON_UNSPECIFIED: Reason.ValueType  # 0
 REASON_INVALID_FIELD: Reason.ValueType  # 1
 """A field is missing or out of range; metadata "field" names it, "min" and "max" bound it. INVALID_ARGUMENT."""
 REASON_MALFORMED_MESSAGE: Reason.ValueType  # 2
-"""The bytes are no message of this type. INVALID_ARGUMENT."""
+"""The bytes are not a message of this type. INVALID_ARGUMENT."""
 REASON_REQUEST_ID_REQUIRED: Reason.ValueType  # 3
 """The request needs a request_id of 1 to 64 characters. INVALID_ARGUMENT."""
 REASON_REQUEST_ID_REUSED: Reason.ValueType  # 4
@@ -235,7 +235,7 @@ REASON_RATE_LIMITED: Reason.ValueType  # 16
 how many there may be, in a second or at a time. The same request may be sent again then. RESOURCE_EXHAUSTED.
 """
 REASON_OWN_INTEREST: Reason.ValueType  # 17
-"""The caller has an interest in what is decided (a seat, a hand, the account), so that somebody else must decide it.
+"""The caller has an interest in what is decided (a seat, a hand, the account), so somebody else must decide it.
 PERMISSION_DENIED.
 """
 REASON_UNKNOWN_TABLE: Reason.ValueType  # 20
@@ -277,11 +277,11 @@ REASON_TOP_UP_OPEN: Reason.ValueType  # 38
 REASON_LEAVING: Reason.ValueType  # 39
 """The player is leaving. FAILED_PRECONDITION."""
 REASON_ALREADY_SITTING_OUT: Reason.ValueType  # 40
-"""He sits out already. FAILED_PRECONDITION."""
+"""The player is already sitting out. FAILED_PRECONDITION."""
 REASON_NOT_SITTING_OUT: Reason.ValueType  # 41
-"""He does not sit out. FAILED_PRECONDITION."""
+"""The player is not sitting out. FAILED_PRECONDITION."""
 REASON_NO_CHIPS: Reason.ValueType  # 42
-"""He has no chips. FAILED_PRECONDITION."""
+"""The player has no chips. FAILED_PRECONDITION."""
 REASON_RESERVATION_EXPIRED: Reason.ValueType  # 43
 """The reservation ran out before the chips came. ABORTED."""
 REASON_SEAT_LEFT: Reason.ValueType  # 44
@@ -327,9 +327,9 @@ REASON_ACCOUNT_FROZEN: Reason.ValueType  # 72
 REASON_ACCOUNT_NOT_FROZEN: Reason.ValueType  # 73
 """The account is not frozen. FAILED_PRECONDITION."""
 REASON_SITTING_MISMATCH: Reason.ValueType  # 74
-"""The sitting has been seen with other figures. FAILED_PRECONDITION."""
+"""The sitting has been seen with different figures. FAILED_PRECONDITION."""
 REASON_CLAIM_MISMATCH: Reason.ValueType  # 75
-"""Claim and escrow differ, or an amount is not the one that was asked for. FAILED_PRECONDITION."""
+"""Claim and escrow differ, or an amount is not the one asked for. FAILED_PRECONDITION."""
 REASON_ESCROW_OVERDRAWN: Reason.ValueType  # 76
 """An escrow would be overdrawn. FAILED_PRECONDITION."""
 REASON_UNKNOWN_CURRENCY: Reason.ValueType  # 77

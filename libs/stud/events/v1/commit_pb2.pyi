@@ -122,7 +122,7 @@ class Event(_message.Message):
     ADJUSTMENT_PROPOSED_FIELD_NUMBER: _builtins.int
     ADJUSTED_FIELD_NUMBER: _builtins.int
     ignorable: _builtins.bool
-    """Whether a reader that does not know this kind of event may skip it; otherwise he must stop."""
+    """Whether a reader that does not know this kind of event may skip it; otherwise it must stop."""
     @_builtins.property
     def table_opened(self) -> _table_events_pb2.TableOpened:
         """From a table log."""

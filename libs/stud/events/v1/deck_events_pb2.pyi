@@ -331,7 +331,7 @@ class DeckAudited(_message.Message):
     auditor: _builtins.str
     """Who opens it."""
     reason: _builtins.str
-    """Why, in his words."""
+    """Why, in their words."""
     def __init__(
         self,
         *,

@@ -89,13 +89,13 @@ class _EngineEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Engine.ValueTy
     ENGINE_FIRST: _Engine.ValueType  # 1
     """The button moves after every hand that was started. Preferences are for later questions only."""
     ENGINE_SECOND: _Engine.ValueType  # 2
-    """A hand that is voided before it has a card leaves the button where it was. Switching Auto Post Ante or Muck Losing
+    """A hand that is voided before its first card leaves the button where it was. Switching Auto Post Ante or Muck Losing
     Hands on answers the question that is open to the player at that moment.
     """
 
 class Engine(_Engine, metaclass=_EngineEnumTypeWrapper):
-    """What the rules engine decides otherwise than before. A hand keeps the engine that its antes were opened by. A build does
-    not read a log with an engine that it does not know.
+    """What the rules engine decides differently from before. A hand keeps the engine that its antes were opened with. A
+    build does not read a log with an engine it does not know.
     """
 
 ENGINE_UNSPECIFIED: Engine.ValueType  # 0
@@ -103,7 +103,7 @@ ENGINE_UNSPECIFIED: Engine.ValueType  # 0
 ENGINE_FIRST: Engine.ValueType  # 1
 """The button moves after every hand that was started. Preferences are for later questions only."""
 ENGINE_SECOND: Engine.ValueType  # 2
-"""A hand that is voided before it has a card leaves the button where it was. Switching Auto Post Ante or Muck Losing
+"""A hand that is voided before its first card leaves the button where it was. Switching Auto Post Ante or Muck Losing
 Hands on answers the question that is open to the player at that moment.
 """
 Global___Engine: _TypeAlias = Engine  # noqa: Y015
@@ -704,7 +704,7 @@ Global___PreferencesSet: _TypeAlias = PreferencesSet  # noqa: Y015
 
 @_typing.final
 class LeaveRequested(_message.Message):
-    """A player leaves as soon as his money is free."""
+    """A player leaves as soon as their money is free."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -872,7 +872,7 @@ class AntesOpened(_message.Message):
 
     @_builtins.property
     def posting(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Seats that post by themselves."""
+        """Seats that post automatically."""
 
     def __init__(
         self,
@@ -1226,11 +1226,11 @@ class ActionTaken(_message.Message):
     seat: _builtins.int
     """Seat 1 to 8."""
     verb: _seat_pb2.Verb.ValueType
-    """What he did."""
+    """What the player did."""
     amount: _builtins.int
     """Chips put in, minor units."""
     to: _builtins.int
-    """His total on this street, minor units."""
+    """The player's total on this street, minor units."""
     size: _seat_pb2.Size.ValueType
     """Declared size, where it matters."""
     all_in: _builtins.bool
@@ -1308,7 +1308,7 @@ class ShowPrompted(_message.Message):
     seat: _builtins.int
     """Seat 1 to 8."""
     kind: _seat_pb2.PromptKind.ValueType
-    """Why he is asked."""
+    """Why the player is asked."""
     deadline_ms: _builtins.int
     """Milliseconds since the epoch; 0 = none."""
     def __init__(
@@ -1630,7 +1630,7 @@ class TableResumed(_message.Message):
     operator: _builtins.str
     """Who; empty = the system."""
     reason: _builtins.str
-    """What the system had paused for, where that alone is over; empty = as the operator says."""
+    """What the system had paused for, if only that is over; empty = as the operator says."""
     def __init__(
         self,
         *,

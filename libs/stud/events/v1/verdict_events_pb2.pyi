@@ -160,7 +160,7 @@ class HandDisputed(_message.Message):
 
     @_builtins.property
     def referee_postings(self) -> _containers.RepeatedCompositeFieldContainer[_table_events_pb2.Delta]:
-        """The referee's figures; empty where he has none."""
+        """The referee's figures; empty where there are none."""
 
     def __init__(
         self,

@@ -37,7 +37,7 @@ class _AdjudicationEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Adjudica
     ADJUDICATION_DISPUTED: _Adjudication.ValueType  # 2
     """Something is wrong."""
     ADJUDICATION_CANNOT_VERIFY: _Adjudication.ValueType  # 3
-    """The referee has not what he needs: a log, a version, a key."""
+    """The referee lacks something: a log, a version, a key."""
 
 class Adjudication(_Adjudication, metaclass=_AdjudicationEnumTypeWrapper):
     """What the referee answers."""
@@ -49,7 +49,7 @@ ADJUDICATION_VERIFIED: Adjudication.ValueType  # 1
 ADJUDICATION_DISPUTED: Adjudication.ValueType  # 2
 """Something is wrong."""
 ADJUDICATION_CANNOT_VERIFY: Adjudication.ValueType  # 3
-"""The referee has not what he needs: a log, a version, a key."""
+"""The referee lacks something: a log, a version, a key."""
 Global___Adjudication: _TypeAlias = Adjudication  # noqa: Y015
 
 @_typing.final
@@ -164,9 +164,9 @@ class PositionAction(_message.Message):
     seat: _builtins.int
     """Seat 1 to 8."""
     verb: _seat_pb2.Verb.ValueType
-    """What he did."""
+    """What the player did."""
     to: _builtins.int
-    """His total on this street after it, minor units; 0 for fold and check."""
+    """The player's total on this street after it, minor units; 0 for fold and check."""
     size: _seat_pb2.Size.ValueType
     """Declared size, where it matters."""
     def __init__(
@@ -391,7 +391,7 @@ class AdjudicateHandResponse(_message.Message):
 
     @_builtins.property
     def postings(self) -> _containers.RepeatedCompositeFieldContainer[_table_events_pb2.Delta]:
-        """The referee's figures, where he has any."""
+        """The referee's figures, if any."""
 
     def __init__(
         self,
@@ -423,7 +423,7 @@ class ListVerdictsRequest(_message.Message):
     after_hand: _builtins.int
     """Only hands after this one; 0 = from the first."""
     limit: _builtins.int
-    """At most so many, 1 to 1000; 0 = 100."""
+    """At most this many, 1 to 1000; 0 = 100."""
     def __init__(
         self,
         *,

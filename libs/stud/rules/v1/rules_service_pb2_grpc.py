@@ -91,9 +91,9 @@ class RulesServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetLegalActions(self, request, context):
-        """Returns what a seat may do in a position given by its actions so far; each player needs up cards of his own, so that
-        a river that is a community card cannot be asked about. Any role. INVALID_RULESET, INVALID_TABLE, INVALID_CARDS,
-        INVALID_FIELD, SEAT_OUT_OF_RANGE; of an action that was not legal NOT_YOUR_TURN, ILLEGAL_ACTION, NO_HAND.
+        """Returns what a seat may do in a position given by its actions so far; each player needs up cards of their own, so a
+        river that is a community card cannot be asked about. Any role. INVALID_RULESET, INVALID_TABLE, INVALID_CARDS,
+        INVALID_FIELD, SEAT_OUT_OF_RANGE; for an action that was not legal NOT_YOUR_TURN, ILLEGAL_ACTION, NO_HAND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -122,10 +122,10 @@ class RulesServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ResolveHand(self, request, context):
-        """Decides a disputed or unverifiable hand: the first call proposes, the equal call of a second,
-        different operator decides. Calls are remembered for good. Whoever was dealt into the hand, or has a sitting at the
-        table that is not paid out, does neither, and what he has proposed counts for nothing. Operators. UNKNOWN_TABLE,
-        UNKNOWN_HAND, ALREADY_DECIDED, HAND_NOT_ENDED, NO_REFEREE_FIGURES, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
+        """Decides a disputed or unverifiable hand: the first call proposes, the same call by a second, different operator
+        decides. Calls are remembered for good. Whoever was dealt into the hand, or has a sitting at the table that is not
+        paid out, may do neither, and what they have proposed counts for nothing. Operators. UNKNOWN_TABLE, UNKNOWN_HAND,
+        ALREADY_DECIDED, HAND_NOT_ENDED, NO_REFEREE_FIGURES, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -21,9 +21,9 @@ class RulesServiceStub:
     GetRuleset: _aio.UnaryUnaryMultiCallable[_rules_service_pb2.GetRulesetRequest, _rules_service_pb2.GetRulesetResponse]
     """Returns the rules of a preset or of a table, and the same in words. Any role. UNKNOWN_RULESET, UNKNOWN_TABLE."""
     GetLegalActions: _aio.UnaryUnaryMultiCallable[_rules_service_pb2.GetLegalActionsRequest, _rules_service_pb2.GetLegalActionsResponse]
-    """Returns what a seat may do in a position given by its actions so far; each player needs up cards of his own, so that
-    a river that is a community card cannot be asked about. Any role. INVALID_RULESET, INVALID_TABLE, INVALID_CARDS,
-    INVALID_FIELD, SEAT_OUT_OF_RANGE; of an action that was not legal NOT_YOUR_TURN, ILLEGAL_ACTION, NO_HAND.
+    """Returns what a seat may do in a position given by its actions so far; each player needs up cards of their own, so a
+    river that is a community card cannot be asked about. Any role. INVALID_RULESET, INVALID_TABLE, INVALID_CARDS,
+    INVALID_FIELD, SEAT_OUT_OF_RANGE; for an action that was not legal NOT_YOUR_TURN, ILLEGAL_ACTION, NO_HAND.
     """
     RankHand: _aio.UnaryUnaryMultiCallable[_rules_service_pb2.RankHandRequest, _rules_service_pb2.RankHandResponse]
     """Ranks five to seven cards. Any role. INVALID_CARDS."""
@@ -34,10 +34,10 @@ class RulesServiceStub:
     ListVerdicts: _aio.UnaryUnaryMultiCallable[_rules_service_pb2.ListVerdictsRequest, _rules_service_pb2.ListVerdictsResponse]
     """Lists verdicts of a table, oldest first. Operators, auditors. UNKNOWN_TABLE."""
     ResolveHand: _aio.UnaryUnaryMultiCallable[_rules_service_pb2.ResolveHandRequest, _rules_service_pb2.ResolveHandResponse]
-    """Decides a disputed or unverifiable hand: the first call proposes, the equal call of a second,
-    different operator decides. Calls are remembered for good. Whoever was dealt into the hand, or has a sitting at the
-    table that is not paid out, does neither, and what he has proposed counts for nothing. Operators. UNKNOWN_TABLE,
-    UNKNOWN_HAND, ALREADY_DECIDED, HAND_NOT_ENDED, NO_REFEREE_FIGURES, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
+    """Decides a disputed or unverifiable hand: the first call proposes, the same call by a second, different operator
+    decides. Calls are remembered for good. Whoever was dealt into the hand, or has a sitting at the table that is not
+    paid out, may do neither, and what they have proposed counts for nothing. Operators. UNKNOWN_TABLE, UNKNOWN_HAND,
+    ALREADY_DECIDED, HAND_NOT_ENDED, NO_REFEREE_FIGURES, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
     """
 
 class RulesServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -65,9 +65,9 @@ class RulesServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _rules_service_pb2.GetLegalActionsRequest,
         context: _aio.ServicerContext[_rules_service_pb2.GetLegalActionsRequest, _abc.Awaitable[_rules_service_pb2.GetLegalActionsResponse]],
     ) -> _abc.Awaitable[_rules_service_pb2.GetLegalActionsResponse]:
-        """Returns what a seat may do in a position given by its actions so far; each player needs up cards of his own, so that
-        a river that is a community card cannot be asked about. Any role. INVALID_RULESET, INVALID_TABLE, INVALID_CARDS,
-        INVALID_FIELD, SEAT_OUT_OF_RANGE; of an action that was not legal NOT_YOUR_TURN, ILLEGAL_ACTION, NO_HAND.
+        """Returns what a seat may do in a position given by its actions so far; each player needs up cards of their own, so a
+        river that is a community card cannot be asked about. Any role. INVALID_RULESET, INVALID_TABLE, INVALID_CARDS,
+        INVALID_FIELD, SEAT_OUT_OF_RANGE; for an action that was not legal NOT_YOUR_TURN, ILLEGAL_ACTION, NO_HAND.
         """
 
     @_abc_1.abstractmethod
@@ -102,10 +102,10 @@ class RulesServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _rules_service_pb2.ResolveHandRequest,
         context: _aio.ServicerContext[_rules_service_pb2.ResolveHandRequest, _abc.Awaitable[_rules_service_pb2.ResolveHandResponse]],
     ) -> _abc.Awaitable[_rules_service_pb2.ResolveHandResponse]:
-        """Decides a disputed or unverifiable hand: the first call proposes, the equal call of a second,
-        different operator decides. Calls are remembered for good. Whoever was dealt into the hand, or has a sitting at the
-        table that is not paid out, does neither, and what he has proposed counts for nothing. Operators. UNKNOWN_TABLE,
-        UNKNOWN_HAND, ALREADY_DECIDED, HAND_NOT_ENDED, NO_REFEREE_FIGURES, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
+        """Decides a disputed or unverifiable hand: the first call proposes, the same call by a second, different operator
+        decides. Calls are remembered for good. Whoever was dealt into the hand, or has a sitting at the table that is not
+        paid out, may do neither, and what they have proposed counts for nothing. Operators. UNKNOWN_TABLE, UNKNOWN_HAND,
+        ALREADY_DECIDED, HAND_NOT_ENDED, NO_REFEREE_FIGURES, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
         """
 
 def add_RulesServiceServicer_to_server(servicer: RulesServiceServicer, server: _aio.Server) -> None: ...

@@ -27,8 +27,8 @@ if _version_not_supported:
 
 class TableServiceStub:
     """Players sit, act and watch; operators open and close. Whoever has a sitting at the table, from its reservation until
-    it is paid out, or was dealt into the hand, decides nothing about them, whatever his token's roles: OWN_INTEREST, and
-    another operator must do it.
+    it is paid out, or was dealt into the hand, decides nothing about them, whatever their token's roles: OWN_INTEREST,
+    and another operator must do it.
     """
 
     def __init__(self, channel):
@@ -146,8 +146,8 @@ class TableServiceStub:
 
 class TableServiceServicer:
     """Players sit, act and watch; operators open and close. Whoever has a sitting at the table, from its reservation until
-    it is paid out, or was dealt into the hand, decides nothing about them, whatever his token's roles: OWN_INTEREST, and
-    another operator must do it.
+    it is paid out, or was dealt into the hand, decides nothing about them, whatever their token's roles: OWN_INTEREST,
+    and another operator must do it.
     """
 
     def ListTables(self, request, context):
@@ -158,8 +158,8 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetTable(self, request, context):
-        """Returns a table as the caller may see it now. Any role. UNKNOWN_TABLE. Of a table that has closed the view has neither
-        "button" nor "commitment" nor "last_hand", here and on streams, once nobody has asked for it for a minute.
+        """Returns a table as the caller may see it now. Any role. UNKNOWN_TABLE. The view of a closed table has no "button",
+        "commitment" or "last_hand", here and on streams, once nobody has asked for it for a minute.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -167,8 +167,8 @@ class TableServiceServicer:
 
     def TakeSeat(self, request, context):
         """Reserves a seat and asks the wallet for the chips; answers when seated or declined, after 5 seconds
-        with PENDING. The same call again is answered for its first sitting, with LEFT when that is over (also when it ended
-        before the wallet had answered); one that the wallet declined counts as refused and is judged afresh. Players.
+        with PENDING. Repeating the call answers for its first sitting, with LEFT when that is over (even if it ended
+        before the wallet had answered); a call that the wallet declined counts as refused and is judged afresh. Players.
         TABLE_NOT_OPEN, SEAT_TAKEN, SEAT_OUT_OF_RANGE, TABLE_FULL, ALREADY_SEATED, BUY_IN_TOO_SMALL, BUY_IN_TOO_LARGE; from
         the wallet INSUFFICIENT_FUNDS, UNKNOWN_ACCOUNT, ACCOUNT_FROZEN, STACKED_NOT_ALLOWED, RESERVATION_EXPIRED; SEAT_LEFT
         when the seat is given up while the call waits.
@@ -232,7 +232,7 @@ class TableServiceServicer:
     def SetPreAction(self, request, context):
         """Chooses what is done when the caller's turn comes, at this price; replaces an earlier choice. Nobody else can see
         it; it is kept in memory only, and gone when the price or the street changes (Fold stands at any price), when the
-        player sits out, or when the last of his streams at this table, Play or Watch, ends (Fold stands). Players.
+        player sits out, or when the last of their streams at this table, Play or Watch, ends (Fold stands). Players.
         NOT_SEATED, PRE_ACTION_NOT_ALLOWED, STALE_TURN, ILLEGAL_ACTION.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -240,8 +240,8 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ClearPreAction(self, request, context):
-        """Takes the choice back, if there is one. Players. NOT_SEATED; PRE_ACTION_NOT_ALLOWED when its turn has come and it is
-        being done.
+        """Takes the choice back, if there is one. Players. NOT_SEATED; PRE_ACTION_NOT_ALLOWED when its turn has come and it
+        is being carried out.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -263,8 +263,8 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Watch(self, request, context):
-        """Watches a table as a spectator, or as a player with his own cards. Any role. Like Play it ends well after the last
-        update of a table that is closed, and with TOKEN_EXPIRED when the caller's token runs out.
+        """Watches a table as a spectator, or as a player with their own cards. Any role. Like Play it ends with OK after the
+        last update of a closed table, and with TOKEN_EXPIRED when the caller's token runs out.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -294,8 +294,8 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ResumeTable(self, request, context):
-        """Ends a pause or a drain. Operators. TABLE_NOT_OPEN, TABLE_NOT_PAUSED, OWN_INTEREST; TABLE_PAUSED while something
-        stands that concerns money.
+        """Ends a pause or a drain. Operators. TABLE_NOT_OPEN, TABLE_NOT_PAUSED, OWN_INTEREST; TABLE_PAUSED while a pause
+        about money stands.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -309,8 +309,8 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def VoidHand(self, request, context):
-        """Voids the running hand: every contribution goes back. Operators. NO_HAND, OWN_INTEREST. HAND_ALREADY_ENDED as soon as
-        its pots are paid, also while players are still asked whether to show: what is won goes back only by
+        """Voids the running hand: every contribution goes back. Operators. NO_HAND, OWN_INTEREST. HAND_ALREADY_ENDED as soon
+        as its pots are paid, even while players are still being asked whether to show: what was won goes back only by
         RulesService.ResolveHand.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -435,8 +435,8 @@ def add_TableServiceServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class TableService:
     """Players sit, act and watch; operators open and close. Whoever has a sitting at the table, from its reservation until
-    it is paid out, or was dealt into the hand, decides nothing about them, whatever his token's roles: OWN_INTEREST, and
-    another operator must do it.
+    it is paid out, or was dealt into the hand, decides nothing about them, whatever their token's roles: OWN_INTEREST,
+    and another operator must do it.
     """
 
     @staticmethod

@@ -322,11 +322,11 @@ class ListTransfersRequest(_message.Message):
     after_version: _builtins.int
     """Only entries after this version."""
     limit: _builtins.int
-    """At most so many, 1 to 1000; 0 = 100. `page_size` goes before it."""
+    """At most this many, 1 to 1000; 0 = 100. `page_size` takes precedence."""
     page_size: _builtins.int
-    """At most so many, 1 to 1000; 0 = `limit`."""
+    """At most this many, 1 to 1000; 0 = `limit`."""
     page_token: _builtins.str
-    """`next_page_token` of the page before; empty = the first. Then `after_version` is not looked at."""
+    """`next_page_token` of the page before; empty = the first. `after_version` is then ignored."""
     def __init__(
         self,
         *,
@@ -433,7 +433,7 @@ class GetTrialBalanceRequest(_message.Message):
     currency: _builtins.str
     """Currency code."""
     page_size: _builtins.int
-    """At most so many balances, 1 to 1000; 0 = 1000."""
+    """At most this many balances, 1 to 1000; 0 = 1000."""
     page_token: _builtins.str
     """`next_page_token` of the page before; empty = the first. All pages are of the version of the first."""
     def __init__(
@@ -648,7 +648,7 @@ class ResolveCashOutRequest(_message.Message):
     sitting_no: _builtins.int
     """Sitting."""
     amount: _builtins.int
-    """What the player is paid, minor units; the difference to the escrow goes to or comes from the cashier."""
+    """What the player is paid, minor units; the difference from the escrow goes to or comes from the cashier."""
     reason: _builtins.str
     """Why; 1 to 500 characters."""
     request_id: _builtins.str

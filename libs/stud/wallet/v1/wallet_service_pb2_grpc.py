@@ -27,10 +27,10 @@ if _version_not_supported:
 
 class WalletServiceStub:
     """Money. Every write is remembered for good by (caller, request_id), deposits and withdrawals by the account that is
-    booked: the same content answers the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
-    afresh. Nobody decides about his own account or sitting, nor about money at a table where he has a sitting that is not paid
-    out, whatever his token's roles: OWN_INTEREST, and another must do it. Beside the reasons named at a call there are those of every call: UNKNOWN_CURRENCY and what stands at the head
-    of TableService.
+    booked: the same content gets the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
+    afresh. Nobody decides about their own account or sitting, or about money at a table where they have a sitting that
+    is not paid out, whatever their token's roles: OWN_INTEREST, and somebody else must do it. Besides the reasons named
+    at a call there are those of every call: UNKNOWN_CURRENCY and those at the head of TableService.
     """
 
     def __init__(self, channel):
@@ -93,22 +93,22 @@ class WalletServiceStub:
 
 class WalletServiceServicer:
     """Money. Every write is remembered for good by (caller, request_id), deposits and withdrawals by the account that is
-    booked: the same content answers the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
-    afresh. Nobody decides about his own account or sitting, nor about money at a table where he has a sitting that is not paid
-    out, whatever his token's roles: OWN_INTEREST, and another must do it. Beside the reasons named at a call there are those of every call: UNKNOWN_CURRENCY and what stands at the head
-    of TableService.
+    booked: the same content gets the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
+    afresh. Nobody decides about their own account or sitting, or about money at a table where they have a sitting that
+    is not paid out, whatever their token's roles: OWN_INTEREST, and somebody else must do it. Besides the reasons named
+    at a call there are those of every call: UNKNOWN_CURRENCY and those at the head of TableService.
     """
 
     def OpenAccount(self, request, context):
-        """Opens an account; players open their own, cashiers and operators any. For one that is open it changes nothing; its
-        owner is answered what he was when he opened it.
+        """Opens an account; players open their own, cashiers and operators any. If it is open already nothing changes; its
+        owner gets the answer given when they opened it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetAccount(self, request, context):
-        """Returns balance and escrows, one of each sitting: where the account sits, or is owed chips. Players their own.
+        """Returns balance and escrows, one for each sitting: where the account sits, or is owed chips. Players their own.
         UNKNOWN_ACCOUNT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -159,18 +159,18 @@ class WalletServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ResolveCashOut(self, request, context):
-        """Decides a blocked cash-out: first call proposes, the equal call of another operator decides, if who proposed has no interest by then. A cash-out that never
-        reached the ledger, because the table's parked line was dropped, is asked for again first, and paid or blocked as any.
-        Operators. NOTHING_BLOCKED, HAND_DISPUTED, SETTLEMENT_BLOCKED, SECOND_OPERATOR_REQUIRED, UNKNOWN_ACCOUNT,
-        OWN_INTEREST.
+        """Decides a blocked cash-out: the first call proposes, the same call by another operator decides, if the proposer has
+        no interest by then. A cash-out that never reached the ledger, because the table's parked line was dropped, is
+        first asked for again, and paid or blocked like any other. Operators. NOTHING_BLOCKED, HAND_DISPUTED,
+        SETTLEMENT_BLOCKED, SECOND_OPERATOR_REQUIRED, UNKNOWN_ACCOUNT, OWN_INTEREST.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Adjust(self, request, context):
-        """Corrects the ledger: first call proposes, the equal call of another operator decides, if who proposed has no interest
-        by then. Operators. INVALID_ADJUSTMENT, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
+        """Corrects the ledger: the first call proposes, the same call by another operator decides, if the proposer has no
+        interest by then. Operators. INVALID_ADJUSTMENT, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -239,10 +239,10 @@ def add_WalletServiceServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class WalletService:
     """Money. Every write is remembered for good by (caller, request_id), deposits and withdrawals by the account that is
-    booked: the same content answers the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
-    afresh. Nobody decides about his own account or sitting, nor about money at a table where he has a sitting that is not paid
-    out, whatever his token's roles: OWN_INTEREST, and another must do it. Beside the reasons named at a call there are those of every call: UNKNOWN_CURRENCY and what stands at the head
-    of TableService.
+    booked: the same content gets the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
+    afresh. Nobody decides about their own account or sitting, or about money at a table where they have a sitting that
+    is not paid out, whatever their token's roles: OWN_INTEREST, and somebody else must do it. Besides the reasons named
+    at a call there are those of every call: UNKNOWN_CURRENCY and those at the head of TableService.
     """
 
     @staticmethod

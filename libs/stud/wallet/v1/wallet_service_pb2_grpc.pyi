@@ -14,19 +14,19 @@ GRPC_VERSION: str
 
 class WalletServiceStub:
     """Money. Every write is remembered for good by (caller, request_id), deposits and withdrawals by the account that is
-    booked: the same content answers the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
-    afresh. Nobody decides about his own account or sitting, nor about money at a table where he has a sitting that is not paid
-    out, whatever his token's roles: OWN_INTEREST, and another must do it. Beside the reasons named at a call there are those of every call: UNKNOWN_CURRENCY and what stands at the head
-    of TableService.
+    booked: the same content gets the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
+    afresh. Nobody decides about their own account or sitting, or about money at a table where they have a sitting that
+    is not paid out, whatever their token's roles: OWN_INTEREST, and somebody else must do it. Besides the reasons named
+    at a call there are those of every call: UNKNOWN_CURRENCY and those at the head of TableService.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     OpenAccount: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.OpenAccountRequest, _wallet_service_pb2.OpenAccountResponse]
-    """Opens an account; players open their own, cashiers and operators any. For one that is open it changes nothing; its
-    owner is answered what he was when he opened it.
+    """Opens an account; players open their own, cashiers and operators any. If it is open already nothing changes; its
+    owner gets the answer given when they opened it.
     """
     GetAccount: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.GetAccountRequest, _wallet_service_pb2.GetAccountResponse]
-    """Returns balance and escrows, one of each sitting: where the account sits, or is owed chips. Players their own.
+    """Returns balance and escrows, one for each sitting: where the account sits, or is owed chips. Players their own.
     UNKNOWN_ACCOUNT.
     """
     Deposit: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.DepositRequest, _wallet_service_pb2.DepositResponse]
@@ -44,22 +44,22 @@ class WalletServiceStub:
     UnfreezeAccount: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.UnfreezeAccountRequest, _wallet_service_pb2.UnfreezeAccountResponse]
     """Frees an account. Operators. UNKNOWN_ACCOUNT, ACCOUNT_NOT_FROZEN, OWN_INTEREST."""
     ResolveCashOut: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.ResolveCashOutRequest, _wallet_service_pb2.ResolveCashOutResponse]
-    """Decides a blocked cash-out: first call proposes, the equal call of another operator decides, if who proposed has no interest by then. A cash-out that never
-    reached the ledger, because the table's parked line was dropped, is asked for again first, and paid or blocked as any.
-    Operators. NOTHING_BLOCKED, HAND_DISPUTED, SETTLEMENT_BLOCKED, SECOND_OPERATOR_REQUIRED, UNKNOWN_ACCOUNT,
-    OWN_INTEREST.
+    """Decides a blocked cash-out: the first call proposes, the same call by another operator decides, if the proposer has
+    no interest by then. A cash-out that never reached the ledger, because the table's parked line was dropped, is
+    first asked for again, and paid or blocked like any other. Operators. NOTHING_BLOCKED, HAND_DISPUTED,
+    SETTLEMENT_BLOCKED, SECOND_OPERATOR_REQUIRED, UNKNOWN_ACCOUNT, OWN_INTEREST.
     """
     Adjust: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.AdjustRequest, _wallet_service_pb2.AdjustResponse]
-    """Corrects the ledger: first call proposes, the equal call of another operator decides, if who proposed has no interest
-    by then. Operators. INVALID_ADJUSTMENT, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
+    """Corrects the ledger: the first call proposes, the same call by another operator decides, if the proposer has no
+    interest by then. Operators. INVALID_ADJUSTMENT, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
     """
 
 class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
     """Money. Every write is remembered for good by (caller, request_id), deposits and withdrawals by the account that is
-    booked: the same content answers the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
-    afresh. Nobody decides about his own account or sitting, nor about money at a table where he has a sitting that is not paid
-    out, whatever his token's roles: OWN_INTEREST, and another must do it. Beside the reasons named at a call there are those of every call: UNKNOWN_CURRENCY and what stands at the head
-    of TableService.
+    booked: the same content gets the first result again, other content is REQUEST_ID_REUSED, a refused one is judged
+    afresh. Nobody decides about their own account or sitting, or about money at a table where they have a sitting that
+    is not paid out, whatever their token's roles: OWN_INTEREST, and somebody else must do it. Besides the reasons named
+    at a call there are those of every call: UNKNOWN_CURRENCY and those at the head of TableService.
     """
 
     @_abc_1.abstractmethod
@@ -68,8 +68,8 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.OpenAccountRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.OpenAccountRequest, _abc.Awaitable[_wallet_service_pb2.OpenAccountResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.OpenAccountResponse]:
-        """Opens an account; players open their own, cashiers and operators any. For one that is open it changes nothing; its
-        owner is answered what he was when he opened it.
+        """Opens an account; players open their own, cashiers and operators any. If it is open already nothing changes; its
+        owner gets the answer given when they opened it.
         """
 
     @_abc_1.abstractmethod
@@ -78,7 +78,7 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.GetAccountRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.GetAccountRequest, _abc.Awaitable[_wallet_service_pb2.GetAccountResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.GetAccountResponse]:
-        """Returns balance and escrows, one of each sitting: where the account sits, or is owed chips. Players their own.
+        """Returns balance and escrows, one for each sitting: where the account sits, or is owed chips. Players their own.
         UNKNOWN_ACCOUNT.
         """
 
@@ -138,10 +138,10 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.ResolveCashOutRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.ResolveCashOutRequest, _abc.Awaitable[_wallet_service_pb2.ResolveCashOutResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.ResolveCashOutResponse]:
-        """Decides a blocked cash-out: first call proposes, the equal call of another operator decides, if who proposed has no interest by then. A cash-out that never
-        reached the ledger, because the table's parked line was dropped, is asked for again first, and paid or blocked as any.
-        Operators. NOTHING_BLOCKED, HAND_DISPUTED, SETTLEMENT_BLOCKED, SECOND_OPERATOR_REQUIRED, UNKNOWN_ACCOUNT,
-        OWN_INTEREST.
+        """Decides a blocked cash-out: the first call proposes, the same call by another operator decides, if the proposer has
+        no interest by then. A cash-out that never reached the ledger, because the table's parked line was dropped, is
+        first asked for again, and paid or blocked like any other. Operators. NOTHING_BLOCKED, HAND_DISPUTED,
+        SETTLEMENT_BLOCKED, SECOND_OPERATOR_REQUIRED, UNKNOWN_ACCOUNT, OWN_INTEREST.
         """
 
     @_abc_1.abstractmethod
@@ -150,8 +150,8 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.AdjustRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.AdjustRequest, _abc.Awaitable[_wallet_service_pb2.AdjustResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.AdjustResponse]:
-        """Corrects the ledger: first call proposes, the equal call of another operator decides, if who proposed has no interest
-        by then. Operators. INVALID_ADJUSTMENT, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
+        """Corrects the ledger: the first call proposes, the same call by another operator decides, if the proposer has no
+        interest by then. Operators. INVALID_ADJUSTMENT, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
         """
 
 def add_WalletServiceServicer_to_server(servicer: WalletServiceServicer, server: _aio.Server) -> None: ...
