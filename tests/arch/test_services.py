@@ -18,7 +18,7 @@ import yaml
 
 from stud_eventlog.permissions import needed
 from stud_topology.services import NAMES, SERVICES, service_called
-from tests.arch.repository import ROOT
+from tests.arch.repository import ROOT, is_generated, relative, tracked_files
 
 DEPLOYMENT = "tests/arch/test_deployment.py"
 IN_MEMORY = "tests/support/system_memory.py"
@@ -88,6 +88,12 @@ def may_what_it_must(name: str) -> bool:
     return all((KINDS | FEEDS)[kind] in asked for kind in kinds)
 
 
+def users() -> list[str]:
+    """Files in which the client is used."""
+    files = [path for path in tracked_files() if path.suffix == ".py" and not is_generated(path)]
+    return [relative(path) for path in files if relative(path).startswith(("libs/stud_cli", "tools/", "benches/"))]
+
+
 def its(name: str, file: str, words: str) -> bool:
     return re.search(words, source(f"services/{name}_service/{file}")) is not None
 
@@ -121,6 +127,9 @@ PLACES: dict[str, Callable[[str], bool]] = {
     "pyproject.toml: no layer and no `One file talks to Redis` for it": is_wrapped,
     "libs/stud_client/client.py: StudClient has no stub of it": lambda name: (
         f"{name.capitalize()}ServiceStub)" in source("libs/stud_client/client.py")
+    ),
+    "tools/not_dead.py: has no line for a stub that only people use": lambda name: any(
+        re.search(rf"\.{stub}\b", "".join(map(source, users()))) for stub in (name, f"{name}s")
     ),
     "libs/stud_eventlog/permissions.py: does not ask for all that it writes and follows": may_what_it_must,
     "deploy/redis/users.acl: has no user for it": lambda name: f"\nuser {name} on " in source("deploy/redis/users.acl"),
