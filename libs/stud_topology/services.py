@@ -25,7 +25,9 @@ class Service(NamedTuple):
     port: int
     """Where it listens if it is not told."""
 
-    log: Kind
+    log: Kind | None
+    """None: it decides nothing, and only reads."""
+
     feed: Kind | None
     """None: others read its log as a feed, or nobody does."""
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.arch.repository import ROOT, documents, relative, tracked_files
+from tests.arch.repository import ROOT, documents, is_generated, relative, tracked_files
 
 HERE = relative(Path(__file__))
 MATRIX = "tests/unit/test_own_interest.py"
@@ -80,12 +80,23 @@ def tried() -> str:
     return "\n".join([path.read_text() for path in files if relative(path) not in {MATRIX, HERE}])
 
 
+@cache
+def product() -> str:
+    """What vulture looks at."""
+    files = [path for path in tracked_files() if path.suffix == ".py" and not is_generated(path)]
+    folders = ("libs/", "services/", "tools/", "benches/")
+    return "\n".join([path.read_text() for path in files if relative(path).startswith(folders)])
+
+
 PLACES: dict[str, Callable[[Call], bool]] = {
     "{contract}: its comment does not say who may call it": lambda call: ROLES.search(call.comment) is not None,
     "{servicer}: has no handler": lambda call: call.name in functions(call.servicer),
     "{servicer}: asks for no role": lambda call: ANYBODY in call.comment or asks_for_a_role(call),
     MATRIX + ": does not say whom its caller may decide about": lambda call: (
         re.search(rf'"{call.name}\b', (ROOT / MATRIX).read_text()) is not None
+    ),
+    "tools/not_dead.py: has no line for what is called by name alone": lambda call: (
+        re.search(rf"\.{call.name}\b", product()) is not None
     ),
     "docs (front-end.md, operators.md): nobody is told of it": lambda call: (
         re.search(rf"\b{call.name}\b", told()) is not None

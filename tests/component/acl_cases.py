@@ -59,7 +59,7 @@ def _stream(kind: keys.Kind, writer: str) -> Key:
 
 
 KEYS = [
-    *(_stream(service.log, service.name) for service in ALL),
+    *(_stream(service.log, service.name) for service in ALL if service.log is not None),
     *(_stream(service.feed, service.name) for service in ALL if service.feed is not None),
     _key(keys.lobby(SHARD), "hash", "table"),
     _key(

@@ -11,7 +11,7 @@ import pytest
 
 from stud_cli.local import up as up_module
 from stud_cli.local.system import PORTS, SERVICES
-from tests.support.up import STUD, environ, five_free_ports, listens, stud, up
+from tests.support.up import STUD, environ, free_ports, listens, stud, up
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -30,7 +30,7 @@ def test_a_torn_file_is_refused_and_cut_when_asked(tmp_path: Path):
     torn = whole + whole[whole.rindex(b"*1\r\n$5\r\nMULTI") :][:200]  # the last commit, half of it once more
     file.write_bytes(torn)
 
-    refused = stud(tmp_path, "up", "--port", str(five_free_ports()), "--json")
+    refused = stud(tmp_path, "up", "--port", str(free_ports()), "--json")
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert "`stud up --data var --cut-torn-tail`" in " ".join(refused.stderr.split())
     assert file.read_bytes() == torn
@@ -67,7 +67,7 @@ def test_what_runs_on_after_a_kill_all_the_same_is_named(tmp_path: Path, monkeyp
 
 
 def test_where_nobody_reads_any_more_everything_is_stopped(tmp_path: Path):
-    first_port = five_free_ports()
+    first_port = free_ports()
     with subprocess.Popen(
         [STUD, "up", "--port", str(first_port)],
         cwd=tmp_path,

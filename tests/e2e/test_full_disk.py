@@ -12,7 +12,7 @@ import pytest
 import redis.exceptions
 
 from stud_cli.local.disk import full_disk
-from tests.support.up import STUD, environ, five_free_ports
+from tests.support.up import STUD, environ, free_ports
 from tests.support.valkey import command
 
 SMALL = "mount -t tmpfs -o size=8m none var"
@@ -65,7 +65,7 @@ async def write_and_write(url: str) -> None:
 def test_a_start_on_a_full_disk_names_the_disk(with_a_log: bool, tmp_path: Path):
     before = [FILL]
     if with_a_log:
-        first = five_free_ports()
+        first = free_ports()
         with subprocess.Popen(
             [STUD, "up", "--port", str(first)], cwd=tmp_path, env=environ(), stdout=subprocess.PIPE, text=True
         ) as process:
@@ -73,14 +73,14 @@ def test_a_start_on_a_full_disk_names_the_disk(with_a_log: bool, tmp_path: Path)
             process.terminate()
         (tmp_path / "var").rename(tmp_path / "kept")
         before = ["cp -r kept/. var", FILL]
-    with up_on_a_small_disk(tmp_path, *before, first_port=five_free_ports()) as process:
+    with up_on_a_small_disk(tmp_path, *before, first_port=free_ports()) as process:
         said, _ = process.communicate(timeout=120)
         assert process.returncode == 2
         assert said == "error the disk of var is full: make room there, what was acknowledged is safe\n"
 
 
 async def test_the_end_of_the_logs_server_on_a_full_disk_is_told_with_its_reason(tmp_path: Path):
-    first = five_free_ports()
+    first = free_ports()
     url = f"redis://127.0.0.1:{first}/0"
     with up_on_a_small_disk(tmp_path, first_port=first) as process:
         said_until(process, "ready")

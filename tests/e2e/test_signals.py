@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.up import STUD, environ, five_free_ports
+from tests.support.up import STUD, environ, free_ports
 
 HANDS = Path(__file__).resolve().parents[1] / "golden" / "hands" / "stars.jsonl"
 COMMANDS = {
@@ -46,7 +46,7 @@ def started_below(folder: Path, but: int) -> Iterator[int]:
 def test_nothing_is_left(name: str, number: signal.Signals, times: int, once_there_is: str, tmp_path: Path):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    words = [*COMMANDS[name], *(["--port", str(five_free_ports())] if name == "up" else [])]
+    words = [*COMMANDS[name], *(["--port", str(free_ports())] if name == "up" else [])]
     with (tmp_path / "said").open("wb") as said:
         process = subprocess.Popen(
             [STUD, *words], cwd=tmp_path, env=environ() | {"TMPDIR": str(temporary)}, stdout=said, stderr=said

@@ -16,7 +16,7 @@ import pytest
 from stud_cli.local.pid_file import UP, read_running
 from stud_cli.local.system import PORTS, SERVICES
 from tests.e2e.test_signals import COMMANDS, started_below
-from tests.support.up import STUD, Up, environ, five_free_ports, stud, up
+from tests.support.up import STUD, Up, environ, free_ports, stud, up
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -70,7 +70,7 @@ def test_whatever_dies_is_started_again_and_goes_on_with_its_data(tmp_path: Path
 @pytest.mark.traced
 @pytest.mark.parametrize("name", ["dealer", PORTS[0]])
 def test_who_dies_five_times_within_a_minute_ends_everything(name: str, tmp_path: Path):
-    with in_the_background(tmp_path, "up", "--port", str(five_free_ports()), "--json") as process:
+    with in_the_background(tmp_path, "up", "--port", str(free_ports()), "--json") as process:
         until((tmp_path / "out").read_text, 120)
         for _ in range(4):
             running = json.loads((tmp_path / "var" / "stud.json").read_text())
@@ -92,7 +92,7 @@ def test_who_dies_five_times_within_a_minute_ends_everything(name: str, tmp_path
 @pytest.mark.parametrize("once_there_is", ["wallet.log", "table.log"])
 def test_nothing_outlives_a_command_that_was_killed(name: str, once_there_is: str, tmp_path: Path):
     """`kill -9` in the middle of its start, and when all of it runs."""
-    words = ["up", "--json", "--port", str(five_free_ports())] if name == "up" else COMMANDS[name]
+    words = ["up", "--json", "--port", str(free_ports())] if name == "up" else COMMANDS[name]
     process = subprocess.Popen(
         [STUD, *words],
         cwd=tmp_path,
@@ -135,7 +135,7 @@ def test_a_number_that_is_another_process_by_now_stops_no_start(tmp_path: Path):
         path.write_bytes(msgspec.json.encode(msgspec.structs.replace(written, pid=stranger.pid, pids=numbers)))
         with up(tmp_path, "--port", str(system.first_port)) as again:
             assert again.running["pid"] == again.process.pid
-            second = stud(tmp_path, "up", "--port", str(five_free_ports()))
+            second = stud(tmp_path, "up", "--port", str(free_ports()))
             assert second.exit_code == 2
             assert f"already up (process {again.process.pid})" in " ".join(second.stderr.split())
         stranger.communicate(b"\n")
@@ -146,7 +146,7 @@ def test_what_dies_is_started_again_also_where_nobody_can_be_told(tmp_path: Path
     """A line that cannot be written must end nothing, and a pipe that nobody reads must hold up nothing."""
     read, write = os.pipe()
     process = subprocess.Popen(
-        [STUD, "up", "--port", str(five_free_ports())], cwd=tmp_path, env=environ(), stdout=write, stderr=write
+        [STUD, "up", "--port", str(free_ports())], cwd=tmp_path, env=environ(), stdout=write, stderr=write
     )
     os.set_blocking(read, False)
     try:

@@ -17,19 +17,22 @@ from typing import Any
 
 from typer.testing import CliRunner, Result
 
+from stud_cli.local.system import PORTS
 from stud_cli.main import app
 
 STUD = Path(sys.executable).with_name("stud")
 READY_WITHIN_S = 120
 
 
-def five_free_ports() -> int:
-    """The first of five ports in a row that nobody listens on now; tests that run at the same time look elsewhere."""
+def free_ports() -> int:
+    """The first of as many ports in a row as `stud up` takes, and nobody listens on now; tests that run at the same
+    time look elsewhere.
+    """
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     lowest = 20_000 + 4_000 * (worker % 10)
-    for first in range(lowest + 7 * (os.getpid() % 100), lowest + 3_990, 7):
+    for first in range(lowest + 7 * (os.getpid() % 100), lowest + 3_990, len(PORTS)):
         with contextlib.ExitStack() as stack, contextlib.suppress(OSError):
-            for port in range(first, first + 5):
+            for port in range(first, first + len(PORTS)):
                 stack.enter_context(socket.socket()).bind(("127.0.0.1", port))
             return first
     raise AssertionError("no ports")
@@ -73,7 +76,7 @@ class Up:
 
     def __init__(self, folder: Path, *words: str) -> None:
         self.folder = folder
-        self.first_port = five_free_ports()
+        self.first_port = free_ports()
         self._out = folder / "up.out"
         with self._out.open("wb") as out:
             self.process = subprocess.Popen(

@@ -25,7 +25,9 @@ from stud_core.events import Delta
 from stud_core.ledger import commands as money
 from stud_core.state import Sit
 from stud_service.refusals import Refused
+from stud_topology.services import SERVICES
 from table_service.servicer import TableServicer
+from tests.support.contract import contract_of
 from tests.support.playing_memory import STAY, Game
 from tests.support.system_memory import MemorySystem, simulated
 from wallet_service.servicer import WalletServicer
@@ -352,12 +354,7 @@ DECIDES_NOTHING_ABOUT_OTHERS = {
 
 def test_every_call_of_the_contract_is_in_the_matrix_or_decides_nothing():
     """A new call has to say which of the two it is."""
-    calls = {
-        method.name
-        for module in (pb, dealer, rules, wallet)
-        for service in module.DESCRIPTOR.services_by_name.values()
-        for method in service.methods
-    }
+    calls = {method.name for service in SERVICES for method in contract_of(service).methods}
     tried = {name.split(maxsplit=1)[0].rstrip(",") for name in (*ABOUT_THE_TABLE, *about_account(ADA))}
     assert tried | DECIDES_NOTHING_ABOUT_OTHERS == calls
     assert not tried & DECIDES_NOTHING_ABOUT_OTHERS

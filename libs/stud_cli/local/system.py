@@ -71,8 +71,8 @@ class LocalSystem:
         report: Report = lambda _: None,
         console: Console | None = None,
     ) -> None:
-        """``first_port``: five in a row are used, as PORTS says; 0 = whatever is free. ``console``: where a long start
-        is shown.
+        """``first_port``: those from it on are used, as PORTS says; 0 = whatever is free. ``console``: where a long
+        start is shown.
         """
         self._own = {} if first_port else {name: Port() for name in SERVICES}
         row = {name: first_port + number for number, name in enumerate(PORTS)}

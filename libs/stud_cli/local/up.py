@@ -13,7 +13,7 @@ from stud_cli.exit_codes import could_not_run
 from stud_cli.local.pid_file import orphans, read_running, write_running
 from stud_cli.local.stopping import run_until_stopped
 from stud_cli.local.supervisor import keep
-from stud_cli.local.system import FIRST_PORT, LocalSystem
+from stud_cli.local.system import FIRST_PORT, PORTS, LocalSystem
 from stud_cli.output import JsonFlag, console, last_line, notes
 from stud_client.endpoints import RUNNING
 from stud_service.lines import Lines
@@ -38,11 +38,13 @@ def up(
     ] = False,
     port: Annotated[
         int,
-        typer.Option(help="First of five ports in a row: server, table, dealer, rules, wallet.", min=1024, max=65531),
+        typer.Option(
+            help=f"First of {len(PORTS)} ports in a row: {', '.join(PORTS)}.", min=1024, max=65536 - len(PORTS)
+        ),
     ] = FIRST_PORT,
     json_output: JsonFlag = False,
 ) -> None:
-    """Start the log's server and the four services, start again what dies, stop them in order on Ctrl-C.
+    """Start the log's server and all services, start again what dies, stop them in order on Ctrl-C.
 
     Example: stud up --data var
     """

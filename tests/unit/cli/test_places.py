@@ -19,7 +19,7 @@ from stud_cli.local.pid_file import RunningSystem, mark_of, orphans, read_runnin
 from stud_cli.local.system import LocalSystem, LocalSystemError
 from stud_cli.main import app
 from stud_cli.output import console
-from tests.support.up import five_free_ports
+from tests.support.up import free_ports
 
 
 def run(*words: str) -> Result:
@@ -56,7 +56,7 @@ def test_two_demos_at_once_have_two_directories(tmp_path: Path, monkeypatch: pyt
 
 
 async def test_a_port_of_the_row_that_is_taken_is_named(tmp_path: Path):
-    first = five_free_ports()
+    first = free_ports()
     with socket.create_server(("127.0.0.1", first + 2)):
         stack = LocalSystem(tmp_path, first_port=first)
         with pytest.raises(LocalSystemError, match=rf"port {first + 2} for dealer is in use: .* --port"):

@@ -19,7 +19,9 @@ from stud_core.events import Option, Size, Verb
 from stud_core.rejection import Problem, Reason, Rejection
 from stud_service.identity import caller
 from stud_service.refusals import Refused
+from stud_topology.services import SERVICES
 from stud_wire.codec import from_message
+from tests.support.contract import contract_of
 from tests.support.kit import House, serving, token
 
 
@@ -275,12 +277,8 @@ async def test_an_answer_that_is_none_of_ours_is_told_by_its_status(client, monk
 
 
 def test_what_is_read_only_is_told_by_its_name():
-    from stud.rules.v1 import rules_service_pb2
-    from stud.wallet.v1 import wallet_service_pb2
-
-    for module, service in ((pb, "TableService"), (dealer_pb, "DealerService"),
-                            (rules_service_pb2, "RulesService"), (wallet_service_pb2, "WalletService")):  # fmt: skip
-        for method in module.DESCRIPTOR.services_by_name[service].methods:
+    for service in SERVICES:
+        for method in contract_of(service).methods:
             has_id = "request_id" in method.input_type.fields_by_name
             streams = method.client_streaming or method.server_streaming
             reads = method.name.startswith(calling.READS)

@@ -27,7 +27,7 @@ from tests.arch.repository import ROOT
 from tests.support.playing_memory import STAY, Game
 from tests.support.system_memory import MemorySystem, simulated
 
-FIFTH = Service("archive", 7105, "verdicts", None, ("table-events", "dealer-events", "ledger-feed", "verdicts"))
+FIFTH = Service("archive", 7109, None, None, ("table-events", "dealer-events", "ledger-feed", "verdicts"))
 
 
 def test_what_each_service_follows():
@@ -52,6 +52,7 @@ def test_every_log_and_feed_has_one_writer_and_every_feed_a_reader():
     for service in SERVICES:
         assert service.feed is None or readers_of(service.feed)
         assert {service.log, service.feed}.isdisjoint({*service.follows, *service.looks_up})
+        assert service.feed is None or service.log is not None, "a feed tells what was decided"
         assert set(service.follows) <= set(written)
         assert set(service.looks_up) <= keys.LOG_KINDS
 
@@ -89,7 +90,7 @@ async def test_the_client_has_a_stub_for_each():
 
 
 def test_a_name_that_is_no_services_is_refused_with_those_there_are():
-    with pytest.raises(ValueError, match=r"archive is no service: want one of wallet, dealer, rules, table"):
+    with pytest.raises(ValueError, match=f"archive is no service: want one of {', '.join(services.NAMES)}"):
         service_called("archive")
     with pytest.raises(TypeError, match=r"archive, mint: want names of services, which are wallet"):
         Endpoints(mint="h:1", archive="h:2")

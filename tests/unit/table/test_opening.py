@@ -1,5 +1,7 @@
 """CreateTable's request read as a configuration: presets, overrides, stakes, and what cannot be read."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -7,6 +9,7 @@ from stud.common.v1 import ruleset_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core.presets import HAND_PAUSE_MS, PLAYNOW, WILLIAM_HILL
 from stud_core.ruleset import BuyInLimit, DealOrigin, HeadsUp, TableConfig
+from stud_core.validate import RANGES
 from stud_service.refusals import Refused
 from stud_wire.codec import to_message
 from table_service import opening
@@ -79,10 +82,12 @@ RULESET_FIELDS = [field.name for field in ruleset_pb2.Ruleset.DESCRIPTOR.fields]
 def test_a_field_that_is_set_but_not_named_is_refused(knob: str):
     """Whatever it is: a table must not open by other rules than were asked for."""
     switches = {name: True for name in RULESET_FIELDS if isinstance(getattr(PLAYNOW, name), bool)}
-    numbers = {"river_burn_reserve": 1, "rake_bps": 500, "rake_cap": 0}
+    numbers: dict[str, Any] = {"river_burn_reserve": 1, "rake_bps": 500}
+    numbers |= {name: RANGES[name][0] for name in RULESET_FIELDS if getattr(WILLIAM_HILL, name) is None}
+    numbers["max_buy_in"] = BuyInLimit(small_bets=50)
     only_zero = {"time_bank_ms", "rathole_ms"} & {knob}
     numbers |= dict.fromkeys(only_zero, 1)
-    changed = msgspec.structs.replace(WILLIAM_HILL, **switches, **numbers, max_buy_in=BuyInLimit(small_bets=50))
+    changed = msgspec.structs.replace(WILLIAM_HILL, **switches, **numbers)
     complete = to_message(changed)
     others = [name for name in RULESET_FIELDS if name != knob]
     with pytest.raises(Refused, match=f"not named in override_fields: {knob}$") as refused:
