@@ -50,6 +50,9 @@ class Commits:
         await self._backend.ping()
         await self._writer.check_mark()
 
+    async def verify_next(self, most: int) -> bool:
+        return await self._writer.verify_next(most)
+
     async def require_initialised(self) -> None:
         await self._writer.require_mark()
 

@@ -161,4 +161,10 @@ class EventLog(CommitLog, Feeds, DeadLetters, Protocol):
     async def ping(self) -> None:
         """Raises LogUnavailable when the log does not answer, NotInitialised when the watched mark is gone."""
 
+    async def verify_next(self, most: int) -> bool:
+        """Compares the heads of the next so many streams that were acknowledged to this process with the log, each in
+        its turn. What is missing and held here is written again, else the stream is behind. Returns whether all had
+        their turn. Raises LogUnavailable, NotInitialised.
+        """
+
     async def close(self) -> None: ...

@@ -25,7 +25,6 @@ from stud_eventlog.redis_wire import (
     Wire,
     answered,
     call,
-    call_all,
     is_missing_key,
     scan,
     text_map,
@@ -36,6 +35,7 @@ from stud_eventlog.trouble import (
     SETTING_NAMES,
     Trouble,
     full,
+    of_a_key,
     parse_version,
     refused,
     server_problems,
@@ -219,10 +219,13 @@ class RedisBackend:
         return stream_end(reply)
 
     async def hashes_at(self, places: Sequence[tuple[str, int]]) -> list[bytes | None]:
-        replies = await call_all(
-            self._wire, [("XRANGE", stream, log_id(version), log_id(version)) for stream, version in places]
+        replies = await self._wire.pipeline(
+            [("XRANGE", stream, log_id(version), log_id(version)) for stream, version in places]
         )
-        return [_hash_of(reply[0][1]) if reply else None for reply in replies]
+        return [
+            None if isinstance(reply, Refusal) and of_a_key(reply.code) else _hash_at(answered(reply))
+            for reply in replies
+        ]
 
     async def mark(self) -> bytes | None:
         found: bytes | None = await call(self._wire, "GET", keys.INITIALISED)
@@ -280,6 +283,10 @@ def stream_end(reply: Any) -> Elsewhere:
     last: Any = info["last-entry"]
     # An entry that was deleted leaves its id as the last one generated, and the one before it as the last entry.
     return Elsewhere(int(end.split(b"-")[0]), _hash_of(last[1]) if last and last[0] == end else None)
+
+
+def _hash_at(entries: Sequence[tuple[bytes, Sequence[bytes]]]) -> bytes | None:
+    return _hash_of(entries[0][1]) if entries else None
 
 
 def _hash_of(fields: Sequence[bytes]) -> bytes | None:

@@ -18,6 +18,7 @@ from typing import Protocol
 
 from stud_eventlog.group_commit import MAX_IN_FLIGHT, Again, GroupCommit, Outcome
 from stud_eventlog.log import OnLogBehind
+from stud_eventlog.trouble import of_a_key
 from stud_eventlog.types import (
     NO_HASH,
     AnotherLog,
@@ -25,6 +26,7 @@ from stud_eventlog.types import (
     EventLogError,
     Head,
     LogBehind,
+    LogRefuses,
     LogUnavailable,
     NotInitialised,
     VersionConflict,
@@ -52,7 +54,7 @@ WriteAnswer = Head | Elsewhere | Again
 
 class Backend(Protocol):
     """What a store must do for the writer. Only `write` may leave things open (Again); the others raise
-    LogUnavailable.
+    LogUnavailable. `hashes_at` has None for a key that is refused: `where` says why.
     """
 
     async def write(self, appends: Sequence[Append]) -> list[WriteAnswer]: ...
@@ -152,6 +154,7 @@ class Writer:
         self._watch_mark = False
         self._mark: bytes | None = None
         self._mark_is_gone = False
+        self._in_turn: deque[str] = deque()
 
     # Appending
 
@@ -213,9 +216,21 @@ class Writer:
         For use after a reconnect: the server may be another one, or the same one with an older file.
         """
         await self.check_mark()
-        streams = [stream for stream in self.acknowledged.streams() if self.acknowledged.behind(stream) is None]
+        streams = self._not_behind()
         for first in range(0, len(streams), VERIFY_CHUNK):
             await self._verify_some(streams[first : first + VERIFY_CHUNK])
+
+    async def verify_next(self, most: int) -> bool:
+        """Compares the next so many heads, each in its turn; returns whether it has been everybody's by now.
+
+        For use all the time: a log can be put back under a connection that stays.
+        """
+        self._in_turn = self._in_turn or deque(self._not_behind())
+        await self._verify_some([self._in_turn.popleft() for _ in range(min(most, len(self._in_turn)))])
+        return not self._in_turn
+
+    def _not_behind(self) -> list[str]:
+        return [stream for stream in self.acknowledged.streams() if self.acknowledged.behind(stream) is None]
 
     async def _verify_some(self, streams: Sequence[str]) -> None:
         heads = {stream: head for stream in streams if (head := self.acknowledged.head(stream)) is not None}
@@ -223,15 +238,28 @@ class Writer:
         for (stream, head), found_hash in zip(heads.items(), hashes, strict=True):
             if found_hash == head.hash:
                 continue
+            try:
+                await self._hold_to(stream, head, found_hash)
+            except LogBehind:
+                continue  # reported through the callback; appends to the stream are refused from now on
+            except LogRefuses as why:
+                if not of_a_key(why.code):
+                    raise
+                logger.debug("%s cannot be compared now, its next append will say why: %s", stream, why)
+
+    async def _hold_to(self, stream: str, head: Head, found_hash: bytes | None) -> None:
+        """Looks closer at a stream that does not have its acknowledged head; raises what `_restore` does."""
+        try:
             found = await self._backend.where(stream)
-            # Beyond the acknowledged version a missing entry has been archived; another one in its place is another
-            # history.
-            diverged = found.version > head.version and found_hash is not None
-            if diverged or self.acknowledged.lost(stream, found.version, found.hash):
-                try:
-                    await self._restore(stream, found, head)
-                except LogBehind:
-                    continue  # reported through the callback; appends to the stream are refused from now on
+        except LogRefuses as why:
+            if why.code != "WRONGTYPE":
+                raise
+            found = Elsewhere(0, NO_HASH)  # whatever is there, it is no log
+        # Beyond the acknowledged version a missing entry has been archived; another one in its place is another
+        # history.
+        diverged = found.version > head.version and found_hash is not None
+        if diverged or self.acknowledged.lost(stream, found.version, found.hash):
+            await self._restore(stream, found, head)
 
     async def _restore(self, stream: str, found: Elsewhere, acked: Head | None) -> None:
         """Writes the lost commits of a stream again, the very same bytes, or raises LogBehind."""
@@ -246,7 +274,7 @@ class Writer:
         answers = await self._backend.write(tail) if tail else []
         for answer in answers:
             if isinstance(answer, Again):
-                raise LogUnavailable(answer.why)
+                raise LogRefuses(answer.refused, answer.why) if answer.refused else LogUnavailable(answer.why)
         if answers and isinstance(answers[-1], Head):
             logger.error("%s: the log lost versions %d to %d, written again", stream, found.version + 1, acked.version)
             return

@@ -15,7 +15,7 @@ from stud.wallet.v1 import wallet_service_pb2_grpc as rpc
 from stud_core.ledger.commands import CashOut
 from stud_core.ledger.settling import obstacle
 from stud_eventlog import keys
-from stud_eventlog.types import EventLogError, FeedEntry
+from stud_eventlog.types import EventLogError, FeedEntry, Head
 from stud_service.entry_check import is_original, lately
 from stud_service.feeds import FeedReader, Poison
 from stud_service.kit import Kit
@@ -43,6 +43,15 @@ class WalletApp:
         self.books = {currency: Book(kit, currency) for currency in kit.settings.currencies}
         self.verdicts = Verdicts(kit.log, self._settled)
         self._told: dict[str, tuple[int, str]] = {}
+        self._next_on_log_behind = kit.log.on_log_behind
+        kit.log.on_log_behind = self._log_behind
+
+    def _log_behind(self, stream: str, acknowledged: Head, found: Head) -> None:
+        for book in self.books.values():
+            if book.stream == stream:
+                book.log_behind()
+        if self._next_on_log_behind is not None:
+            self._next_on_log_behind(stream, acknowledged, found)
 
     async def start(self) -> None:
         """Rebuild every ledger, book what was left unbooked, then listen."""

@@ -24,7 +24,7 @@ from stud_core.rejection import Rejection
 from stud_eventlog import keys
 from stud_eventlog.types import Append, ChainBroken, EventLogError, FeedItem, Head, LogBehind, VersionConflict
 from stud_service.kit import Kit
-from stud_service.log_writer import LogWriter, not_written, refusal_of
+from stud_service.log_writer import LogWriter, behind, not_written, refusal_of
 from stud_service.mailbox import ANSWER_WITHIN_S, Mail, Mailbox, fail_all
 from stud_service.refusals import Refused
 from stud_service.retrying import patiently
@@ -92,6 +92,7 @@ class Book:
         self._kit = kit
         self._writer = LogWriter(kit, self.stream, self._rebuild)
         self._mailbox = Mailbox(self._take, most=MAX_BATCH)
+        self._behind = False
 
     @property
     def head(self) -> Head:
@@ -111,6 +112,15 @@ class Book:
     async def stop(self) -> None:
         """Finish what is queued, take nothing new."""
         await self._mailbox.stop()
+
+    def log_behind(self) -> None:
+        """The log has lost what it had acknowledged: nothing is decided or told of it until operators have looked."""
+        self._behind = True
+
+    def check_not_behind(self) -> None:
+        """Raises Refused(LOG_BEHIND)."""
+        if self._behind:
+            raise behind(self.stream)
 
     async def submit(self, command: Command, *, within_s: float | None = ANSWER_WITHIN_S) -> Done:
         """Return once the command is durable. Raises Refused; OUTCOME_UNKNOWN when it takes too long."""
@@ -169,6 +179,9 @@ class Book:
     async def _settle(self, batch: Sequence[Asked]) -> None:
         """Decide and write a batch; whatever a conflict left undone is decided again on the rebuilt ledger."""
         waiting = list(batch)
+        if self._behind:
+            fail_all(waiting, behind(self.stream))
+            return
         if self._kit.log_refuses:  # deciding would be in vain, and memory be thrown away each time
             fail_all([mail for mail in waiting if mail.command is not None], not_written())
             waiting = [mail for mail in waiting if mail.command is None]

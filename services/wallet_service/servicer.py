@@ -77,6 +77,7 @@ class WalletServicer(rpc.WalletServiceServicer):
         book = self._books.get(currency)
         if book is None:
             raise Refused("UNKNOWN_CURRENCY", f"currency {currency[:8]!r}: want one of {', '.join(self._books)}")
+        book.check_not_behind()
         return book
 
     # -------------------------------------------------------------- accounts

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pytest
 import pytest_asyncio
+import redis.asyncio
 
 from stud_cli.local.log_server import EmbeddedServer
 from stud_eventlog import keys
@@ -273,3 +274,29 @@ async def test_one_death_of_the_server_is_one_loss(log: RedisEventLog, fresh_ser
         wire.on_lost = losses.append
     await much_at_once(2)
     assert losses == []
+
+
+async def test_a_log_that_is_put_back_under_its_connections_is_held_to_what_it_acknowledged(
+    log: RedisEventLog, fresh_server: EmbeddedServer, told: Told
+):
+    """By looking at a few streams at a time, without a reconnect: what is held is written again, the rest is behind."""
+    streams = [keys.table_log(7, f"t-{number}") for number in range(25)]
+    for stream in streams:
+        await write(log, stream, b"1", b"2", b"3")
+    async with redis.asyncio.Redis.from_url(fresh_server.url) as client:
+        kept = {key: await client.dump(key) or b"" for key in await client.keys("*")}
+        for number, stream in enumerate(streams):
+            await write(log, stream, *[b"x"] * (0, 2, HELD_PER_STREAM + 1)[number % 3])
+        acknowledged = [await log.head(stream) for stream in streams]
+        async with client.pipeline(transaction=True) as together:
+            together.flushall()
+            for key, value in kept.items():
+                together.restore(key, 0, value)
+            await together.execute()
+        await client.set(spoiled := keys.table_log(7, "t-0"), "oops")  # it keeps nobody from the others
+    assert [await log.verify_next(10) for _ in range(3)] == [False, False, True]
+    lost = [stream for number, stream in enumerate(streams) if number % 3 == 2]
+    assert [stream for stream, _, _ in told.behind] == lost
+    for number, stream in enumerate(streams):
+        if stream != spoiled:
+            assert (await log.head(stream) == acknowledged[number]) == (stream not in lost)
