@@ -201,6 +201,7 @@ class TableActor:
 
     async def _settle(self, mail: Mail) -> None:
         """Do one command and tell its caller what came of it; a fault in one must not stop the other tables."""
+        shown = self._halted_for
         try:
             outcome = await self._do(mail)
         except Refused as refused:
@@ -214,8 +215,9 @@ class TableActor:
             mail.fail(broken())
         except EventLogError:
             self._rest()
-            self._present = self._line = None  # it may be what is written here that is refused
-            self._refresh()
+            if self._halted_for != shown:  # it may be what is written here that is refused
+                self._present = self._line = None
+                self._refresh()
             mail.fail(not_written(self._halted_for))
         except NotConserved as fault:
             log.exception("not_conserved", table=self.table_id, version=self.head.version, problem=str(fault))
