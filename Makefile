@@ -128,7 +128,7 @@ quick: $(STAMP) ## the tests that start no process, within a minute
 
 # Suites whose numbers grow with STUD_DEEP=1. The time limit of a test is that of its long version.
 DEEP := $(SEARCHING) tests/unit/referee/test_honest_hands.py tests/unit/hands/test_adjudicate_every_field.py \
-	tests/component/test_pings.py tests/e2e/test_node_client.py
+	tests/component/test_pings.py tests/e2e/test_node_client.py tests/e2e/test_extending.py
 
 .PHONY: deep
 deep: $(STAMP) ## the searching tests again, with many times the examples, and pings at their real pace
