@@ -115,7 +115,7 @@ class House:
             case "table":
                 return TableServicer(app.registry, app.streams)
             case "dealer":
-                return DealerServicer(kit, app._safe, app.shoes)
+                return DealerServicer(kit, app._seeds, app.shoes)
             case "rules":
                 return RulesServicer(kit, app.referee, app.resolver)
         return WalletServicer(kit.log, app.books, app)
