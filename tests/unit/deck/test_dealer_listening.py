@@ -198,7 +198,7 @@ async def test_only_tables_are_listened_to(house: House):
     assert table_of(entry_of("{s07}:table:abc")) == "abc"
     for stream in ("{s07}:deck:abc", "{s07}:verdicts", "nonsense"):
         assert table_of(entry_of(stream)) is None
-    with pytest.raises(Poison, match="no table's log"):
+    with pytest.raises(Poison, match="not a table's log"):
         await house.listener.handle([entry_of("{s07}:deck:abc", deal(1, 1))])
 
 
