@@ -98,6 +98,12 @@ def test_a_fold_with_a_size_is_refused_with_what_is_possible():
     assert (refused.reason, refused.rule, refused.text) == (Reason.ILLEGAL_ACTION, "W28", text)
 
 
+def test_two_wagers_that_come_to_the_same_are_told_apart_by_their_size():
+    refused = bet_ahead.choose(fourth_street(WILLIAM_HILL, behind={2: 400}).state, account(2), Verb.FOLD, Size.HIGH)
+    assert isinstance(refused, Rejection)
+    assert refused.text.endswith("possible: fold, bet to 400 (small) all-in, bet to 400 (big) all-in")
+
+
 def test_the_rule_is_one_of_the_tables_own_page():
     table = fifth_street(knobs(PLAYNOW, pre_actions=True))
     refused = bet_ahead.choose(table.state, account(2), Verb.CHECK)

@@ -4,6 +4,7 @@ from typing import Any
 
 from stud_core import commands as cmd
 from stud_core import events as ev
+from stud_core.evolve import evolve
 from stud_core.presets import PLAYNOW
 from stud_core.state import Hand
 from tests.unit.core.house import FREE, House, knobs
@@ -52,6 +53,13 @@ def test_what_nobody_called_is_kept():
     last = finished(house)
     assert last.uncalled == happened(house, ev.UncalledReturned) != ()
     assert last.ranks == [0] * 9  # won without a showdown, and not shown
+
+
+def test_all_of_it_is_kept_where_it_is_told_in_parts():
+    house = started(1, 2)
+    parts = [ev.UncalledReturned(1, 10, 990), ev.UncalledReturned(1, 5, 995)]
+    after = evolve(house.state, parts, 99)
+    assert after.running.uncalled == tuple(parts)
 
 
 def test_what_a_void_gave_back_is_kept():

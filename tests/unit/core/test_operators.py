@@ -55,7 +55,7 @@ def test_a_parked_message_holds_a_table_beside_what_an_operator_paused_for():
     assert house.refuse(cmd.PauseTable("NO_HAND", "")).reason is Reason.TABLE_PAUSED
     assert house.refuse(cmd.ResumeTable("", "UNEXPECTED_CARDS")).reason is Reason.TABLE_NOT_PAUSED
     assert house.send(cmd.ResumeTable("", "NO_HAND")) == [ev.TableResumed("", "NO_HAND")]
-    assert house.state.stands_for == "lunch"
+    assert (house.state.stands_for, house.state.parked) == ("lunch", "")
     house.send(cmd.ResumeTable("op"))
     house.send(cmd.PauseTable("NO_HAND", ""))
     house.ready_deck()

@@ -134,8 +134,8 @@ def test_the_greatest_buy_in_is_an_amount_or_so_many_small_bets(limit: BuyInLimi
 def test_a_declined_buy_in_frees_seat_and_account():
     house = House(RULES)
     house.send(cmd.TakeSeat("a", 2, 100))
-    released = house.send(cmd.RecordFundingDeclined(1, "INSUFFICIENT_FUNDS"))
-    assert released == [ev.SeatReleased(1, 2, "INSUFFICIENT_FUNDS")]
+    released = house.send(cmd.RecordFundingDeclined(1, "INSUFFICIENT_FUNDS", 99))
+    assert released == [ev.SeatReleased(1, 2, "INSUFFICIENT_FUNDS", 99)]
     assert house.state.sittings == {}
     assert house.state.seats[2] == 0
     assert house.refuse(cmd.RecordFunding(1, 100)).reason is Reason.ALREADY_DONE

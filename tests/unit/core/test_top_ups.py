@@ -50,12 +50,14 @@ def test_between_hands_funded_chips_are_playable_at_once():
 def test_a_declined_top_up_changes_nothing():
     house = broke_house()
     house.send(cmd.AddChips("a2", 2_000))
-    assert house.send(cmd.RecordTopUpDeclined(2, 1, "INSUFFICIENT_FUNDS")) == [
-        ev.TopUpRefused(2, 1, "INSUFFICIENT_FUNDS")
+    assert house.send(cmd.RecordTopUpDeclined(2, 1, "INSUFFICIENT_FUNDS", 1_234)) == [
+        ev.TopUpRefused(2, 1, "INSUFFICIENT_FUNDS", 1_234)
     ]
     assert (house.at(2).stack, house.at(2).pending, house.at(2).top_up_open) == (3_250, 0, 0)
+    assert (house.at(2).top_up_refused, house.at(2).top_up_balance) == ("INSUFFICIENT_FUNDS", 1_234)
     house.send(cmd.AddChips("a2", 1_800))
     assert house.at(2).top_up_no == 2
+    assert (house.at(2).top_up_refused, house.at(2).top_up_balance) == ("", None)
 
 
 def test_in_a_hand_chips_wait_for_the_verdict():
