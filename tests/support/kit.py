@@ -49,6 +49,7 @@ def logged(service: str = "table", level: str = "info") -> Iterator[Callable[[],
     """Configures logging as a service does, for a while; gives a function that returns the lines, now and later."""
     root = logging.getLogger()
     before = root.handlers[:], root.level
+    told_before = structlog.get_config()
     with tempfile.NamedTemporaryFile() as sink:
         lines = Lines(os.dup(sink.fileno()), service)
         configure(service, level, lines)
@@ -62,7 +63,7 @@ def logged(service: str = "table", level: str = "info") -> Iterator[Callable[[],
         try:
             yield told
         finally:
-            structlog.reset_defaults()
+            structlog.configure(**told_before)
             root.handlers[:], root.level = before
             lines.close(10)
             kept.append(Path(sink.name).read_text())
