@@ -17,6 +17,7 @@ from stud_core import ruleset as core
 from stud_core.ruleset import Ruleset, TableConfig
 from stud_core.validate import RANGES
 from tools.pages import ROOT, write_or_check
+from tools.sources import syntax_tree
 
 STATEMENTS = ROOT / "tests/vectors/statements.tsv"
 TARGET = ROOT / "docs/rules-coverage.md"
@@ -71,7 +72,7 @@ def _marks_of(file: Path) -> Iterator[Mark]:
     source = file.read_text()
     if "mark.rules(" not in source and "mark.knob(" not in source:
         return
-    module = ast.parse(source)
+    module = syntax_tree(source)
     found = 0
     for test in module.body:
         if isinstance(test, ast.FunctionDef | ast.AsyncFunctionDef) and test.name.startswith("test_"):

@@ -11,6 +11,7 @@ from pathlib import Path
 from stud_eventlog import keys
 from stud_topology.services import SERVICES, Service, readers_of
 from tests.arch.repository import ROOT, is_generated, relative, text_of, tracked_files
+from tools.sources import syntax_tree
 
 MAP = "docs/architecture.md"
 NO_SECTION = "the map is cited without a section"
@@ -83,7 +84,7 @@ def defined_in(path: Path) -> frozenset[str]:
     if path.suffix == ".proto":
         return frozenset(re.findall(r"\b(?:message|enum|rpc|service) (\w+)", text))
     found: set[str] = set()
-    for node in ast.parse(text).body:
+    for node in syntax_tree(text).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             found.add(node.name)
         elif isinstance(node, ast.Assign | ast.AnnAssign):

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.arch.repository import ROOT, documents, is_generated, relative, tracked_files
+from tools.sources import syntax_tree
 
 HERE = relative(Path(__file__))
 MATRIX = "tests/unit/test_own_interest.py"
@@ -50,7 +51,7 @@ CALLS = list(calls())
 def functions(servicer: str) -> dict[str, ast.AsyncFunctionDef | ast.FunctionDef]:
     """The functions of a servicer's file; none where there is no such file."""
     path = ROOT / servicer
-    tree = ast.parse(path.read_text() if path.exists() else "")
+    tree = syntax_tree(path.read_text() if path.exists() else "")
     return {node.name: node for node in ast.walk(tree) if isinstance(node, ast.AsyncFunctionDef | ast.FunctionDef)}
 
 

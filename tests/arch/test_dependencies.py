@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.arch.repository import ROOT, relative, tracked_files
+from tools.sources import syntax_tree
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 OURS = {path.parent.name for path in tracked_files() if path.name == "py.typed"} | {"tools", "tests"}
@@ -32,7 +33,7 @@ NAMED = {plain(line) for line in PROJECT["dependencies"]}
 def imported_by(text: str) -> set[str]:
     """Dotted names of modules that a source imports, at any depth."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(syntax_tree(text)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.arch.repository import ROOT
+from tools.sources import syntax_tree
 
 MESSAGES = "protos/stud/events/v1/table_events.proto"
 BODIES = "protos/stud/events/v1/commit.proto"
@@ -73,7 +74,7 @@ def union(place: str, name: str) -> set[str]:
     """The classes that a module joins under a name."""
     (joined,) = [
         node.value
-        for node in ast.parse(source(place)).body
+        for node in syntax_tree(source(place)).body
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name
     ]
     return {node.id for node in ast.walk(joined) if isinstance(node, ast.Name)}
@@ -81,7 +82,7 @@ def union(place: str, name: str) -> set[str]:
 
 @cache
 def classes(place: str) -> dict[str, ast.ClassDef]:
-    return {node.name: node for node in ast.parse(source(place)).body if isinstance(node, ast.ClassDef)}
+    return {node.name: node for node in syntax_tree(source(place)).body if isinstance(node, ast.ClassDef)}
 
 
 def of_class(place: str, base: str) -> list[str]:
@@ -91,7 +92,7 @@ def of_class(place: str, base: str) -> list[str]:
 @cache
 def named_in(place: str, name: str) -> set[str]:
     """What a tuple that a module binds to a name holds."""
-    for node in ast.parse(source(place)).body:
+    for node in syntax_tree(source(place)).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
             return {found.attr for found in ast.walk(node.value) if isinstance(found, ast.Attribute)}
     raise LookupError(f"{place} binds nothing to {name}")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.arch.repository import ROOT, is_generated, relative, text_of, tracked_files
+from tools.sources import syntax_tree
 
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 70
@@ -51,7 +52,7 @@ def test_python_files_stop_at_600_lines():
 def test_functions_stop_at_70_lines():
     long: list[str] = []
     for path in PYTHON_FILES:
-        for node in ast.walk(ast.parse(text_of(path) or "")):
+        for node in ast.walk(syntax_tree(text_of(path) or "")):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 lines = (node.end_lineno or node.lineno) - node.lineno + 1
                 if lines > MAX_FUNCTION_LINES:
@@ -60,7 +61,7 @@ def test_functions_stop_at_70_lines():
 
 
 def test_every_module_says_what_it_is_for():
-    bare = [relative(p) for p in PYTHON_FILES if text_of(p) and not ast.get_docstring(ast.parse(text_of(p) or ""))]
+    bare = [relative(p) for p in PYTHON_FILES if text_of(p) and not ast.get_docstring(syntax_tree(text_of(p) or ""))]
     assert bare == []
 
 
@@ -96,7 +97,7 @@ def test_what_outlives_a_call_starts_in_a_context_of_its_own():
         name = relative(path)
         if not name.startswith(("services/", "libs/stud_service/", "libs/stud_eventlog/")) or name in SHORT_TASKS:
             continue
-        for node in ast.walk(ast.parse(text_of(path) or "")):
+        for node in ast.walk(syntax_tree(text_of(path) or "")):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
                 continue
             starts = node.func.attr in {"create_task", "ensure_future"}

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from tests.arch.repository import ROOT, is_generated, text_of, tracked_files
+from tools.sources import syntax_tree
 
 Imports = Mapping[str, set[str]]  # which modules each module names
 
@@ -19,7 +20,7 @@ def product() -> dict[str, str]:
 
 
 def imports_of(sources: Mapping[str, str]) -> dict[str, set[str]]:
-    return {name: set(_named(ast.parse(text), sources)) - {name} for name, text in sources.items()}
+    return {name: set(_named(syntax_tree(text), sources)) - {name} for name, text in sources.items()}
 
 
 def _named(tree: ast.Module, modules: Mapping[str, str]) -> Iterator[str]:

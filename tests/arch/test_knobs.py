@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.arch.repository import ROOT
+from tools.sources import syntax_tree
 
 PROTO = "protos/stud/common/v1/ruleset.proto"
 FIELDS = "libs/stud_core/ruleset.py"
@@ -60,7 +61,7 @@ def in_contract() -> dict[str, str]:
 
 @cache
 def in_core() -> list[str]:
-    (found,) = [n for n in ast.parse(source(FIELDS)).body if isinstance(n, ast.ClassDef) and n.name == "Ruleset"]
+    (found,) = [n for n in syntax_tree(source(FIELDS)).body if isinstance(n, ast.ClassDef) and n.name == "Ruleset"]
     return [n.target.id for n in found.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)]
 
 
@@ -74,7 +75,7 @@ def is_number(knob: str) -> bool:
 
 def given(place: str, function: str) -> list[set[str]]:
     """The arguments by name of each call of a function, or the first ones by themselves where it names it."""
-    calls = [node for node in ast.walk(ast.parse(source(place))) if isinstance(node, ast.Call)]
+    calls = [node for node in ast.walk(syntax_tree(source(place))) if isinstance(node, ast.Call)]
     return [
         {str(word.arg) for word in call.keywords}
         for call in calls
@@ -85,7 +86,7 @@ def given(place: str, function: str) -> list[set[str]]:
 
 def keys_of(place: str, name: str) -> set[str]:
     """The keys of a table that a module binds to a name."""
-    for node in ast.parse(source(place)).body:
+    for node in syntax_tree(source(place)).body:
         if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name and isinstance(node.value, ast.Dict):
             return {
                 key.value for key in node.value.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)

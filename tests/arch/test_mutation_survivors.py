@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.arch.repository import ROOT
+from tools.sources import syntax_tree
 
 CORE = ROOT / "libs/stud_core"
 SURVIVORS = tomllib.loads((ROOT / "tests/mutation-survivors.toml").read_text())["survivor"]
@@ -16,7 +17,7 @@ SURVIVORS = tomllib.loads((ROOT / "tests/mutation-survivors.toml").read_text())[
 def test_what_is_explained_is_there(survivor: dict[str, Any]):
     """The function exists and holds every line that a mutant takes out."""
     source = (CORE / survivor["file"]).read_text()
-    functions = {node.name: node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)}
+    functions = {node.name: node for node in ast.walk(syntax_tree(source)) if isinstance(node, ast.FunctionDef)}
     body = ast.get_source_segment(source, functions[survivor["function"].rpartition(".")[2]]) or ""
     lines = {line.strip() for line in body.splitlines()}
     for change in survivor["changes"]:

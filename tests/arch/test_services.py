@@ -19,6 +19,7 @@ import yaml
 from stud_eventlog.permissions import needed
 from stud_topology.services import NAMES, SERVICES, service_called
 from tests.arch.repository import ROOT, is_generated, relative, tracked_files
+from tools.sources import syntax_tree
 
 DEPLOYMENT = "tests/arch/test_deployment.py"
 IN_MEMORY = "tests/support/system_memory.py"
@@ -72,7 +73,7 @@ def is_wrapped(name: str) -> bool:
 
 def keys_of(path: str, name: str) -> set[str]:
     """The keys of a table that a module binds to a name."""
-    for node in ast.parse(source(path)).body:
+    for node in syntax_tree(source(path)).body:
         if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name and isinstance(node.value, ast.Dict):
             return {str(key.value) for key in node.value.keys if isinstance(key, ast.Constant)}
     raise LookupError(f"{path} binds no table to {name}")

@@ -24,6 +24,7 @@ from stud_service.server_options import SERVER_OPTIONS
 from tests.support import http2
 from tests.support.deep import either
 from tests.support.kit import House, serving, until
+from tools.sources import syntax_tree
 
 ROOT = Path(__file__).parents[2]
 FASTER = either(40, 1)
@@ -149,7 +150,7 @@ def options_in(text: str) -> set[str]:
     """The channel options that a Python source names."""
     if "grpc." not in text:
         return set()
-    strings = {node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)}
+    strings = {node.value for node in ast.walk(syntax_tree(text)) if isinstance(node, ast.Constant)}
     return {value for value in strings if isinstance(value, str) and re.fullmatch(r"grpc\.[a-z][a-z0-9_.]+", value)}
 
 

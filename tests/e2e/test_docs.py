@@ -13,6 +13,7 @@ from pathlib import Path
 
 from stud_cli.local.pid_file import write_running
 from stud_cli.local.system import LocalSystem
+from tools.sources import syntax_tree
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
@@ -55,7 +56,7 @@ async def generate(directory: Path) -> None:
 def imported(source: str) -> set[str]:
     """What a program imports, `from a.b import c` as "a.b"."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(syntax_tree(source)):
         if isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom):

@@ -16,6 +16,7 @@ from tests.exhaustive.scenarios import WHOLE, Scenario, deep_scenarios
 from tests.exhaustive.walking import Walk
 from tests.support import limit_betting
 from tests.support.deep import DEEP, either
+from tools.sources import syntax_tree
 
 CASES = scenarios.scenarios()[:: either(1, 1, 4)] + (deep_scenarios() if DEEP else [])
 
@@ -57,7 +58,7 @@ def test_the_whole_tree_for_two_players_is_what_arithmetic_says(cards: str):
 
 def test_the_oracle_does_not_use_the_engine():
     for module in (limit_betting, counting, scenarios):
-        tree = ast.parse(inspect.getsource(module))
+        tree = syntax_tree(inspect.getsource(module))
         imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
         imported |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
         assert not [name for name in imported if name and name.split(".")[0].startswith("stud")], module.__name__

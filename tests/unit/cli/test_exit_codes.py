@@ -19,6 +19,7 @@ from stud_cli import exit_codes
 from stud_cli.exit_codes import CarefulGroup, CouldNotRun, _all_is_written, said_as
 from stud_cli.main import app
 from tests.unit.cli.test_commands import commands
+from tools.sources import syntax_tree
 
 STUD = Path(sys.executable).with_name("stud")
 NAMES = [name for name, _ in commands(typer.main.get_command(app))]
@@ -92,7 +93,7 @@ def test_a_failure_gets_the_words_of_who_knows_what_was_tried():
 
 def test_no_command_makes_an_exit_code_of_a_failure_by_itself():
     for path in Path(exit_codes.__file__).parent.rglob("*.py"):
-        handlers = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ExceptHandler)]
+        handlers = [node for node in ast.walk(syntax_tree(path.read_text())) if isinstance(node, ast.ExceptHandler)]
         texts = [ast.unparse(handler) for handler in handlers if path.name != "exit_codes.py"]
         assert [text for text in texts if "could_not_run(" in text or "typer.Exit(" in text] == []
 

@@ -18,6 +18,7 @@ from stud_core.rejection import Reason, Rejection
 from stud_core.ruleset import BuyInLimit, Ruleset
 from tests.support.table_driver import TableDriver, deal, knobs
 from tests.vectors.positions import both, fifth_street
+from tools.sources import syntax_tree
 
 
 def seated(rules: Ruleset, *stacks: int, **turned: object) -> TableDriver:
@@ -101,7 +102,7 @@ SOURCES = [
 @pytest.mark.parametrize("file", SOURCES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_no_statement_is_cited_but_by_page(file: Path):
     """A bare "P53" in what is said at run time would be cited at William Hill tables too; so would "P25, P55"."""
-    module = ast.parse(file.read_text())
+    module = syntax_tree(file.read_text())
     calls = [n for n in ast.walk(module) if isinstance(n, ast.Call) and ast.unparse(n.func) == "cite"]
     for call in calls:
         _, playnow, william_hill = call.args

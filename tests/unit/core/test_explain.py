@@ -19,6 +19,7 @@ from stud_core.rejection import Reason, Rejection
 from stud_core.ruleset import OpenPair, Ruleset
 from tests.support.table_driver import TableDriver, deal, knobs
 from tests.vectors.positions import LEADER, both, bring_in, fifth_street, fourth_street
+from tools.sources import syntax_tree
 
 Position = Callable[[Ruleset], TableDriver]
 NO_PAIR = {seat: LEADER[seat] for seat in (1, 2, 3)}
@@ -254,7 +255,7 @@ def pieces(node: ast.AST) -> Iterator[str]:
 
 
 def test_every_sentence_is_among_the_kinds():
-    module = ast.parse(Path(explain.__file__).read_text())
+    module = syntax_tree(Path(explain.__file__).read_text())
     functions = [node for node in module.body if isinstance(node, ast.FunctionDef) and node.name.startswith("_why")]
     said = {
         piece
