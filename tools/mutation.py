@@ -46,7 +46,7 @@ SETTINGS: Final = """
 [tool.mutmut]
 source_paths = ["src/stud_core"]
 only_mutate = {files}
-also_copy = ["src"]
+also_copy = ["src", "tools"]
 pytest_add_cli_args = [
     "-p", "no:randomly", "-p", "no:cacheprovider", "--timeout=10",
     "-k", "not ({left_out})",
@@ -70,6 +70,9 @@ def lay_out(areas: list[str]) -> None:
     unwanted = shutil.ignore_patterns("__pycache__")
     for folder in ("libs", "services"):
         shutil.copytree(ROOT / folder, STAGE / "src", dirs_exist_ok=True, ignore=unwanted)
+    shutil.copytree(
+        ROOT / "tools", STAGE / "tools", dirs_exist_ok=True, ignore=unwanted
+    )  # what tests read sources with
     for folder in ("support", "vectors", "unit/core", "golden"):
         shutil.copytree(ROOT / "tests" / folder, STAGE / "tests" / folder, dirs_exist_ok=True, ignore=unwanted)
     for file in ("__init__.py", "conftest.py"):
