@@ -13,7 +13,7 @@ from stud_cli.local import up as up_module
 from stud_cli.local.system import PORTS, SERVICES
 from tests.support.up import STUD, environ, free_ports, listens, stud, up
 
-pytestmark = [pytest.mark.traced, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 
 def reads(folder: Path) -> dict[str, tuple[int, bool]]:

@@ -21,6 +21,7 @@ POSSIBLE = not subprocess.run(
     ["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/tmp"], check=False, capture_output=True
 ).returncode
 pytestmark = [
+    pytest.mark.traced,
     pytest.mark.timeout(300),
     pytest.mark.skipif(not POSSIBLE, reason="nobody may mount a disk of his own here"),
 ]

@@ -18,7 +18,7 @@ from stud_cli.local.system import PORTS, SERVICES
 from tests.e2e.test_signals import COMMANDS, started_below
 from tests.support.up import STUD, Up, environ, free_ports, stud, up
 
-pytestmark = [pytest.mark.traced, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 
 @contextlib.contextmanager
@@ -48,6 +48,7 @@ def kill(system: Up, name: str) -> None:
     until(lambda: system.running["pids"].get(name, killed) != killed)
 
 
+@pytest.mark.traced
 def test_whatever_dies_is_started_again_and_goes_on_with_its_data(tmp_path: Path):
     with up(tmp_path) as system:
         before = system.running
@@ -66,6 +67,7 @@ def test_whatever_dies_is_started_again_and_goes_on_with_its_data(tmp_path: Path
     assert not list(started_below(tmp_path, os.getpid()))
 
 
+@pytest.mark.traced
 @pytest.mark.parametrize("name", ["dealer", PORTS[0]])
 def test_who_dies_five_times_within_a_minute_ends_everything(name: str, tmp_path: Path):
     with in_the_background(tmp_path, "up", "--port", str(free_ports()), "--json") as process:

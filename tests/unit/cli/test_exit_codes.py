@@ -91,6 +91,7 @@ def test_a_failure_gets_the_words_of_who_knows_what_was_tried():
         raise KeyError
 
 
+@pytest.mark.untraced  # it looks at the sources; parsing them while traced, Python 3.11 once miscounted its depth
 def test_no_command_makes_an_exit_code_of_a_failure_by_itself():
     for path in Path(exit_codes.__file__).parent.rglob("*.py"):
         handlers = [node for node in ast.walk(syntax_tree(path.read_text())) if isinstance(node, ast.ExceptHandler)]
