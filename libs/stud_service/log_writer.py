@@ -142,15 +142,15 @@ class LogWriter:
         return answers
 
     async def try_again(self) -> None:
-        """See whether what was refused would be refused still; ``refused`` says it. Raises EventLogError."""
+        """See whether what was refused would be refused still. Raises LogRefuses, EventLogError."""
         if self._refused_append is None:
             return
         try:
             await self._kit.log.try_append(self._refused_append)
         except LogRefuses as why:
             self._note_refusal(why, self._refused_append)
-        else:
-            self.refused = self._refused_append = None
+            raise
+        self.refused = self._refused_append = None
 
     def _note_refusal(self, why: Exception, append: Append) -> None:
         """Tell operators at once and each minute of what the watch of the log need not see: it tries another key."""
@@ -179,15 +179,21 @@ class LogWriter:
 
 def refusal_of(fault: Exception, trouble: str = "") -> Refused | None:
     """Return what a caller is told about a fault of a log: to try again, or that operators are needed. None for what is
-    not a fault of a log. `trouble` says why it refuses, where that is known.
+    not a fault of a log. `trouble` says why it refuses, where that is known. The refusal's cause is the fault: who
+    handles messages sees by it whom it concerns.
     """
+    refusal = None
     if isinstance(fault, LogBehind):
-        return behind(fault.stream)
-    if isinstance(fault, (ChainBroken, WireError)):
-        return broken()
-    if isinstance(fault, LogRefuses):
-        return not_written(refused(fault.code, fault.text).code)
-    return not_written(trouble) if isinstance(fault, EventLogError) else None
+        refusal = behind(fault.stream)
+    elif isinstance(fault, (ChainBroken, WireError)):
+        refusal = broken()
+    elif isinstance(fault, LogRefuses):
+        refusal = not_written(trouble or refused(fault.code, fault.text).code)
+    elif isinstance(fault, EventLogError):
+        refusal = not_written(trouble)
+    if refusal is not None:
+        refusal.__cause__ = fault
+    return refusal
 
 
 def behind(stream: str) -> Refused:

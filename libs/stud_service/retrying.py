@@ -17,7 +17,8 @@ from stud_eventlog import keys
 from stud_eventlog.cancelling import stop_if_cancelled
 from stud_eventlog.log import Reachable
 from stud_eventlog.pauses import Pauses
-from stud_eventlog.types import ChainBroken, EventLogError, LogBehind, LogUnavailable, VersionConflict
+from stud_eventlog.trouble import of_a_key
+from stud_eventlog.types import ChainBroken, EventLogError, LogBehind, LogRefuses, LogUnavailable, VersionConflict
 from stud_service.logging import place_of
 from stud_service.refusals import Refused
 from stud_wire.codec import UnknownEventError, WireError
@@ -113,6 +114,9 @@ def poisons(table: str) -> Judge:
     def judge(why: Exception, attempts: int) -> Poison | Standstill | None:
         if isinstance(why, Poison):
             return why
+        fault = why.__cause__ if isinstance(why, Refused) else why
+        if isinstance(fault, LogRefuses) and of_a_key(fault.code):
+            return Standstill(str(fault))  # tables of other shards have other keys, and need not wait for this one
         if isinstance(why, (LogBehind, ChainBroken)):
             # Only operators can help, and nobody unaffected should wait for them: a table's own log affects the table,
             # a verdict log its shard, a ledger everybody.

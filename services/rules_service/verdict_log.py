@@ -8,6 +8,7 @@ asked anew.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -48,6 +49,7 @@ class VerdictLog:
         self._writer = LogWriter(kit, self.stream, self._read)
         self._mailbox = Mailbox(self._take, most=MAX_BATCH)
         self._is_started = False
+        self._reading = asyncio.Lock()
 
     async def load(self) -> None:
         """Fold the whole log. Raises ChainBroken when it cannot be trusted, UnknownEventError for a newer build's, and
@@ -79,8 +81,9 @@ class VerdictLog:
 
     async def sound(self) -> ShardVerdicts:
         """Return the book, read again if it could not be. Raises as ``load``."""
-        if self.unread is not None:
-            await self.load()
+        async with self._reading:
+            if self.unread is not None:
+                await self.load()
         return self.book
 
     async def for_callers(self) -> ShardVerdicts:

@@ -35,7 +35,7 @@ from stud_eventlog import keys
 from stud_eventlog.types import Append, ChainBroken, EventLogError, Head, LobbyRow, LogBehind
 from stud_service.kit import Kit
 from stud_service.limits import Rate, Share, limited
-from stud_service.log_writer import LogWriter, behind, broken, not_written
+from stud_service.log_writer import LogWriter, behind, broken, refusal_of
 from stud_service.mailbox import ANSWER_WITHIN_S, Mailbox, stopping
 from stud_service.refusals import Refused
 from stud_wire.codec import WireError
@@ -213,12 +213,12 @@ class TableActor:
             log.critical("log_broken", table=self.table_id, version=self.head.version, problem=str(fault))
             self.halt(broken())
             mail.fail(broken())
-        except EventLogError:
+        except EventLogError as fault:
             self._rest()
             if self._halted_for != shown:  # it may be what is written here that is refused
                 self._present = self._line = None
                 self._refresh()
-            mail.fail(not_written(self._halted_for))
+            mail.fail(refusal_of(fault, self._halted_for) or fault)
         except NotConserved as fault:
             log.exception("not_conserved", table=self.table_id, version=self.head.version, problem=str(fault))
             mail.fail(Refused("INTERNAL", "the table was paused to protect its chips"))
@@ -275,12 +275,10 @@ class TableActor:
 
     async def _try_again(self) -> None:
         """What was to be written was refused, though other things may be taken: nothing is decided before it would be
-        taken, since the table would go on without what it has to tell. Raises Refused, EventLogError.
+        taken, since the table would go on without what it has to tell. Raises EventLogError.
         """
         self._rest()
         await self._writer.try_again()
-        if self._writer.refused is not None:
-            raise not_written(self._writer.refused.code)
         self.trouble_changed()
 
     def _rest(self) -> None:
@@ -409,6 +407,8 @@ class TableActor:
         self._writer.settle(rebuilt.head)
         self.hub.forget()
         self._refresh()
+        if self.table.life is Life.CLOSED:
+            self.hub.finish()
         self._tell_waiting()
         return rebuilt.head
 

@@ -80,7 +80,7 @@ class TableApp:
             if inbound.harmless(refused.reason) or again:
                 return
             if refused.reason in RETRY:
-                raise EventLogError(refused.reason) from None
+                raise
             raise Poison(f"{type(fact.event).__name__} refused: {refused.reason}", refused.reason) from None
 
     async def _stand_for(self, table_id: str, reason: str) -> None:

@@ -22,7 +22,17 @@ from stud_core.ledger.requests import NOWHERE, Origin, key_of, origin_of
 from stud_core.ledger.state import Ledger
 from stud_core.rejection import Rejection
 from stud_eventlog import keys
-from stud_eventlog.types import Append, ChainBroken, EventLogError, FeedItem, Head, LogBehind, VersionConflict
+from stud_eventlog.trouble import of_a_key
+from stud_eventlog.types import (
+    Append,
+    ChainBroken,
+    EventLogError,
+    FeedItem,
+    Head,
+    LogBehind,
+    LogRefuses,
+    VersionConflict,
+)
 from stud_service.kit import Kit
 from stud_service.log_writer import LogWriter, behind, not_written, refusal_of
 from stud_service.mailbox import ANSWER_WITHIN_S, Mail, Mailbox, fail_all
@@ -162,11 +172,15 @@ class Book:
         try:
             await self._settle(batch)
         except (EventLogError, WireError) as fault:
-            self._give_up(batch, fault)
+            self._writer.in_doubt = True
+            if isinstance(fault, LogRefuses) and of_a_key(fault.code) and len(batch) > 1:
+                for mail in batch:  # one of them needs a key that is refused, the others do not
+                    await self._take([mail])
+            else:
+                self._give_up(batch, fault)
 
     def _give_up(self, batch: Sequence[Asked], fault: Exception) -> None:
         """What was decided is not in the log, as far as anybody knows: memory is folded again before it is used."""
-        self._writer.in_doubt = True
         if isinstance(fault, (LogBehind, ChainBroken, WireError)):
             self._tell(fault)
         else:

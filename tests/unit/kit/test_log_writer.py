@@ -241,7 +241,7 @@ async def test_a_log_that_cannot_be_read_again_stays_in_doubt(log: MemoryEventLo
 def test_what_callers_are_told_of_a_fault(fault: Exception, reason: str):
     refused = refusal_of(fault, "LOG_READ_ONLY")
     assert refused is not None
-    assert refused.reason == reason
+    assert (refused.reason, refused.__cause__) == (reason, fault)
     assert ("LOG_READ_ONLY" in refused.text) == (reason == "LOG_UNAVAILABLE")
 
 

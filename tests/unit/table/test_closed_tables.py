@@ -9,11 +9,13 @@ import pytest
 
 from stud.common.v1 import seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
+from stud_core.commands import CloseTable
 from stud_eventlog import keys
 from stud_eventlog.memory import MemoryEventLog
 from stud_service.refusals import Refused
 from table_service import actor as actor_module
 from table_service import folding
+from table_service.actor import TableActor
 from table_service.rebuild import rebuild_beside
 from tests.support.playing_memory import Game
 from tests.support.streams import Stream
@@ -316,3 +318,22 @@ def test_who_was_cut_off_while_a_table_closed_sees_what_one_saw_who_stayed(tmp_p
                 assert (await view(system)).view == last.view
 
     run()
+
+
+@simulated
+async def test_who_watches_a_table_that_another_process_closed_is_shown_its_end(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        game = Game(system)
+        await game.open()
+        eve = Stream(game, "eve", watch=True)
+        await eve.update()
+        other = TableActor(system.kits["table"], game.id, bytes(32), bool)
+        await other.load()
+        other.start()
+        await other.submit(CloseTable("olga"))
+        await game.actor.catch_up()
+        async with asyncio.timeout(5):
+            while (await eve.update()).view.life != pb.TABLE_LIFE_CLOSED:
+                pass
+            await eve.task
+        await other.stop()

@@ -12,9 +12,10 @@ from stud_core import verdict_events as ve
 from stud_core.events import Delta, ResolutionChoice
 from stud_core.ledger import events as le
 from stud_eventlog import keys
-from stud_eventlog.types import EventLogError, FeedEntry
+from stud_eventlog.types import FeedEntry
 from stud_service.feeds import Poison
 from stud_service.refusals import CODES, Refused
+from stud_service.retrying import poisons
 from stud_topology.services import followed_by, service_called
 from stud_wire.codec import UnknownEventError
 from stud_wire.commits import Meta, encode_commit, encode_event
@@ -134,7 +135,7 @@ def test_a_refusal_is_done_poison_or_a_reason_to_try_again(tmp_path, monkeypatch
     if reason in {"ALREADY_DONE", "TABLE_PAUSED"}:
         expected = None
     elif reason in {"LOG_UNAVAILABLE", "OUTCOME_UNKNOWN", "STOPPING"}:
-        expected = EventLogError
+        expected = Refused
 
     @simulated
     async def run() -> None:
@@ -143,7 +144,8 @@ def test_a_refusal_is_done_poison_or_a_reason_to_try_again(tmp_path, monkeypatch
             if expected is None:
                 await system.tables.handle([verdict(VERIFIED)])
             else:
-                with pytest.raises(expected):
+                with pytest.raises(expected) as raised:
                     await system.tables.handle([verdict(VERIFIED)])
+                assert isinstance(poisons("t-1")(raised.value, 1), Poison) is (expected is Poison)
 
     run()

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -276,5 +276,57 @@ def test_a_ledger_that_is_refused_says_so(tmp_path, code):
             assert (line["code"], line["stream"], line["log_level"]) == (OF_A_KEY[code], key, "critical")
             game.system.store.refusals.clear()
             await game.operate_wallet("Deposit", account="ada", amount=5)
+
+    run()
+
+
+OTHER = next(name for name in (f"t-{n}" for n in range(2, 99)) if keys.shard_of(name) != keys.shard_of("t-1"))
+OTHER_SHARD = keys.shard_of(OTHER)
+KEYS_OF_ANOTHER = {
+    "table": keys.table_log(OTHER_SHARD, OTHER),
+    "deck": keys.deck_log(OTHER_SHARD, OTHER),
+    "verdicts": keys.verdicts(OTHER_SHARD),
+    "ledger feed": keys.ledger_feed("EUR", OTHER_SHARD),
+}
+
+
+@pytest.mark.parametrize("key", KEYS_OF_ANOTHER)
+def test_a_key_of_another_shard_that_is_refused_stops_nobody_here(tmp_path, key):
+    """Whichever service needs it: its work for tables of other shards goes on, and there too when the key is mended."""
+
+    @simulated
+    async def run() -> None:
+        async with playing(tmp_path) as game:
+            other = Game(game.system, OTHER)
+            await other.begin(3)
+            await other.until_turn()
+            game.system.store.refusals[KEYS_OF_ANOTHER[key]] = "WRONGTYPE", "it is a string"
+
+            async def ask_there() -> None:
+                """What every service is needed for is asked for, and refused."""
+                with suppress(Refused):
+                    await other.send("ada", pb.AddChipsRequest(amount=50))
+                while True:
+                    with suppress(Refused, TimeoutError):
+                        await other.step(STAY)
+                    await asyncio.sleep(0.1)
+
+            with capture_logs() as lines:
+                asking = asyncio.create_task(ask_there())
+                async with asyncio.timeout(240):
+                    while not any("it is a string" in str(line) for line in lines):
+                        await game.step(STAY)
+                    await game.play(game.table.verified_hand + 4, STAY)
+                    assert (await game.seat("hal")).outcome == pb.SEAT_OUTCOME_SEATED
+                    await game.play(game.table.verified_hand + 4, STAY)
+                assert not asking.done()
+                asking.cancel()
+            assert game.table.paused == ""
+            game.system.store.refusals.clear()
+            async with asyncio.timeout(120):
+                for name in ("ada", "bea", "cleo"):  # whoever was away meanwhile
+                    with suppress(Refused):
+                        await other.send(name, pb.SitInRequest())
+                await other.play(other.table.verified_hand + 1, STAY)
 
     run()
