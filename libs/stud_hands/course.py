@@ -265,8 +265,8 @@ def _shown_cards(reader: _Reader) -> tuple[dict[int, tuple[int, ...]], dict[int,
                 raise ContradictionError(f"{name} shows {card_name(card)}, which {other} was dealt")
         if len(extra) > hidden:
             cards = ", ".join(card_name(card) for card in extra)
-            of_his = f"only {hidden} of their cards are unknown" if hidden else "which they were not dealt"
-            raise ContradictionError(f"{name} shows {cards}, {of_his}")
+            known = f"only {hidden} of their cards are unknown" if hidden else "which they were not dealt"
+            raise ContradictionError(f"{name} shows {cards}, {known}")
         if extra:
             forced[seat] = extra
             of_others |= dict.fromkeys(extra, seat)

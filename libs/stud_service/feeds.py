@@ -30,9 +30,9 @@ from stud_eventlog import keys
 from stud_eventlog.cancelling import stop_if_cancelled
 from stud_eventlog.log import Feeds
 from stud_eventlog.types import START, EventLogError, FeedEntry
-from stud_service.kit import Kit, for_ever
 from stud_service.parking import Parking
 from stud_service.retrying import STANDS_STILL, Backoff, Poison, poisons, settle
+from stud_service.runtime import Runtime, for_ever
 from stud_topology.services import SERVICES, Service, followed_by, service_called, trimmed_by
 from stud_wire.codec import UnknownEventError
 
@@ -66,14 +66,14 @@ class Counts:
 
 
 class FeedReader:
-    """Reads what the kit's service follows, and drops from the feeds that it writes what all their readers have passed:
+    """Reads what its service follows, and drops from the feeds that it writes what all their readers have passed:
     who they are is said in one table (`stud_topology.services`). A process has one reader: reads of one log wait for
     each other.
     """
 
     def __init__(
         self,
-        kit: Kit,
+        runtime: Runtime,
         handle: Handle,
         key: Key,
         *,
@@ -88,12 +88,12 @@ class FeedReader:
         or None for an entry to skip. `feeds`: some of those that it follows, instead of all. Raises ValueError for one
         that the table of services does not name: its writer would drop what has not been read here.
         """
-        service = service_called(kit.name, services)
-        currencies = kit.settings.currencies
+        service = service_called(runtime.name, services)
+        currencies = runtime.settings.currencies
         feeds = followed_by(service, currencies) if feeds is None else feeds
         _check_followed(service, feeds)
         self.counts = Counts()
-        self._log: Feeds = kit.log
+        self._log: Feeds = runtime.log
         self._service = service.name
         self._key = key
         self._limit = limit
@@ -106,10 +106,10 @@ class FeedReader:
         self._save_is_due = asyncio.Event()
         self._handle = handle
         self._on_poison = on_poison
-        self._parking = Parking(kit.log, service.name, feeds)
+        self._parking = Parking(runtime.log, service.name, feeds)
         self._in_hand: frozenset[str] = frozenset()
-        self._next_on_cursor_ahead = kit.log.on_cursor_ahead
-        kit.log.on_cursor_ahead = self._rewind
+        self._next_on_cursor_ahead = runtime.log.on_cursor_ahead
+        runtime.log.on_cursor_ahead = self._rewind
 
     def caught_up_to(self, feed: str) -> str:
         """Returns the id of the last entry of a feed whose effects are durable; "0-0" before the first."""

@@ -13,8 +13,8 @@ import structlog
 
 from stud_eventlog.trouble import Trouble
 from stud_eventlog.types import EventLogError, NotInitialised
-from stud_service.kit import Kit
 from stud_service.log_writer import TELL_EVERY_S
+from stud_service.runtime import Runtime
 
 logger = structlog.get_logger(__name__)
 
@@ -33,10 +33,10 @@ LOST_HELP = "it has lost its data: restore them, do not initialise it again whil
 
 
 class LogWatch:
-    """Keeps ``kit.trouble`` up to date. ``changed`` is called when ``serving`` may have."""
+    """Keeps ``runtime.trouble`` up to date. ``changed`` is called when ``serving`` may have."""
 
-    def __init__(self, kit: Kit, changed: Callable[[], None]) -> None:
-        self._kit = kit
+    def __init__(self, runtime: Runtime, changed: Callable[[], None]) -> None:
+        self._runtime = runtime
         self._changed = changed
         self._mark_is_gone = False
         self._lost_why = ""
@@ -45,7 +45,7 @@ class LogWatch:
     @property
     def reachable(self) -> bool:
         """Whether calls can be taken: the log answers, and is the one that was there before."""
-        return self._kit.log.available and not self._mark_is_gone
+        return self._runtime.log.available and not self._mark_is_gone
 
     @property
     def is_another(self) -> bool:
@@ -55,7 +55,7 @@ class LogWatch:
     @property
     def serving(self) -> bool:
         """Whether anybody looking for a service should be sent here."""
-        trouble = self._kit.trouble
+        trouble = self._runtime.trouble
         return self.reachable and (trouble is None or trouble.serving)
 
     async def run(self) -> None:
@@ -76,7 +76,7 @@ class LogWatch:
 
     async def _ping(self) -> None:
         try:
-            await self._kit.log.ping()
+            await self._runtime.log.ping()
             self._mark_is_gone = False
         except NotInitialised as why:
             if not self._mark_is_gone:
@@ -91,14 +91,14 @@ class LogWatch:
         if not self.reachable:
             return True
         try:
-            return await self._kit.log.verify_next(COMPARED_A_LOOK)
+            return await self._runtime.log.verify_next(COMPARED_A_LOOK)
         except EventLogError as why:
             logger.debug("log_not_compared", why=str(why))
             return True
 
     async def _try(self) -> None:
         try:
-            found = await self._kit.log.trouble(self._kit.name)
+            found = await self._runtime.log.trouble(self._runtime.name)
         except EventLogError as why:
             found = Trouble("LOG_AWAY", str(why), AWAY_HELP, refuses=True)
         if self._mark_is_gone:
@@ -106,9 +106,9 @@ class LogWatch:
         self._note(found)
 
     def _note(self, found: Trouble | None) -> None:
-        before = self._kit.trouble
+        before = self._runtime.trouble
         if (found and found.code) != (before and before.code):
-            self._kit.set_trouble(found)
+            self._runtime.set_trouble(found)
             self._told_at = 0.0
             if before is not None:
                 logger.info("log_trouble_over", code=before.code)

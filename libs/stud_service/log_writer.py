@@ -33,9 +33,9 @@ from stud_eventlog.types import (
     NotInitialised,
     VersionConflict,
 )
-from stud_service.kit import Kit
 from stud_service.limits import now_s
 from stud_service.refusals import Refused
+from stud_service.runtime import Runtime
 from stud_wire.codec import WireError
 
 MAX_CONFLICTS = 5
@@ -64,7 +64,7 @@ class LogWriter:
     a mailbox or a lock sees to that.
     """
 
-    def __init__(self, kit: Kit, stream: str, fold: Callable[[], Awaitable[Head]]) -> None:
+    def __init__(self, runtime: Runtime, stream: str, fold: Callable[[], Awaitable[Head]]) -> None:
         """`fold` makes the owner's memory what the log says, and returns where the log ends; may raise ChainBroken,
         WireError, EventLogError.
         """
@@ -79,7 +79,7 @@ class LogWriter:
         """Why the server refuses what should be written here, though it may take other things."""
         self._refused_append: Append | None = None
         self._told_at = -math.inf
-        self._kit = kit
+        self._runtime = runtime
         self._fold = fold
 
     async def refold(self) -> None:
@@ -99,14 +99,14 @@ class LogWriter:
 
     async def catch_up(self) -> bool:
         """Fold the log where somebody else wrote to it; return whether anybody has."""
-        if not self.in_doubt and await self._kit.log.head(self.stream) == self.head:
+        if not self.in_doubt and await self._runtime.log.head(self.stream) == self.head:
             return False
         await self.refold()
         return True
 
     def draft(self, body: bytes, outbox: Sequence[FeedItem] = (), row: LobbyRow | None = None) -> Append:
         """Return the commit that follows, with what it tells in feeds and in the lobby."""
-        append = Append(self.stream, self.tip.version, self.tip.hash, self._kit.new_id(), body, tuple(outbox), row)
+        append = Append(self.stream, self.tip.version, self.tip.hash, self._runtime.new_id(), body, tuple(outbox), row)
         self.tip = append.head
         return append
 
@@ -116,7 +116,7 @@ class LogWriter:
         """
         before, self.in_doubt = self.head, True  # a cancellation too leaves only the log to know
         try:
-            head = await self._kit.log.append(append)
+            head = await self._runtime.log.append(append)
         except NOT_WRITTEN as why:
             self.settle(before)
             self._note_refusal(why, append)
@@ -131,7 +131,7 @@ class LogWriter:
         """
         self.in_doubt = True
         try:
-            answers = await self._kit.log.append_many(appends)
+            answers = await self._runtime.log.append_many(appends)
         except EventLogError as why:
             self._note_refusal(why, appends[0])
             raise
@@ -146,7 +146,7 @@ class LogWriter:
         if self._refused_append is None:
             return
         try:
-            await self._kit.log.try_append(self._refused_append)
+            await self._runtime.log.try_append(self._refused_append)
         except LogRefuses as why:
             self._note_refusal(why, self._refused_append)
             raise
@@ -154,7 +154,7 @@ class LogWriter:
 
     def _note_refusal(self, why: Exception, append: Append) -> None:
         """Tell operators at once and each minute of what the watch of the log need not see: it tries another key."""
-        if self._kit.log_refuses or not (isinstance(why, LogRefuses) and of_a_key(why.code)):
+        if self._runtime.log_refuses or not (isinstance(why, LogRefuses) and of_a_key(why.code)):
             return
         self.refused = found = refused(why.code, why.text)
         self._refused_append = append

@@ -13,8 +13,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from stud_service.kit import Kit
 from stud_service.refusals import Refused
+from stud_service.runtime import Runtime
 
 ANSWER_WITHIN_S = 8.0
 """How long a caller waits for durability before being told to ask again with the same request_id."""
@@ -64,9 +64,9 @@ class Mailbox(Generic[M]):
         self._queue: asyncio.Queue[M] = asyncio.Queue()
         self._worker: asyncio.Task[None] | None = None
 
-    def start(self, kit: Kit, name: str) -> None:
+    def start(self, runtime: Runtime, name: str) -> None:
         """Begin to take what is queued."""
-        self._worker = kit.spawn(self._work(), name)
+        self._worker = runtime.spawn(self._work(), name)
 
     def put(self, mail: M) -> M:
         """Queue what the owner itself asks: taken also while stopping, if there is time."""

@@ -27,10 +27,10 @@ from stud_eventlog.types import EventLogError, Head, LogUnavailable, NotInitiali
 from stud_service import GRPC_CAME_FIRST, dumps, logging, stray
 from stud_service.health import Health
 from stud_service.interceptors import Interceptor
-from stud_service.kit import Kit
 from stud_service.limits import Limits
 from stud_service.log_watch import LogWatch
 from stud_service.refusals import Refused
+from stud_service.runtime import Runtime
 from stud_service.server_options import server_options
 from stud_service.settings import ServiceSettings, SettingsError, load_settings
 from stud_service.tokens import KeyFileError, Verifier, load_public_key
@@ -61,7 +61,7 @@ class CannotStart(Exception):
     """What is wrong and what would help, in one line."""
 
 
-def run(name: str, factory: Callable[[Kit], App], arguments: Sequence[str] | None = None) -> int:
+def run(name: str, factory: Callable[[Runtime], App], arguments: Sequence[str] | None = None) -> int:
     """Runs a service until SIGTERM or SIGINT and returns the exit code for the process."""
     try:
         settings = load_settings(name, sys.argv[1:] if arguments is None else arguments)
@@ -110,7 +110,7 @@ class Process:
         self._health = Health(lambda: self._log.commits_moved if self._log is not None else 0)
         self._limits = Limits(settings)
 
-    async def run(self, factory: Callable[[Kit], App]) -> int:
+    async def run(self, factory: Callable[[Runtime], App]) -> int:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop_asked.set)
@@ -192,41 +192,41 @@ class Process:
 
     # Serving
 
-    async def _serve(self, server: grpc.aio.Server, log: RedisEventLog, factory: Callable[[Kit], App]) -> int:
+    async def _serve(self, server: grpc.aio.Server, log: RedisEventLog, factory: Callable[[Runtime], App]) -> int:
         self._log = log
-        kit = Kit(self.name, self.settings, log, limits=self._limits)
-        self._watch = LogWatch(kit, self._tell_health)
-        app = await self._make_app(factory, kit)
-        kit.spawn(kit.watch_clock(), "watch clock")
+        runtime = Runtime(self.name, self.settings, log, limits=self._limits)
+        self._watch = LogWatch(runtime, self._tell_health)
+        app = await self._make_app(factory, runtime)
+        runtime.spawn(runtime.watch_clock(), "watch clock")
         app.register(server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         names = [self.service.grpc_name, health.SERVICE_NAME, reflection.SERVICE_NAME]
         reflection.enable_server_reflection(names, server)
         self._tell(serving=False)
         await server.start()
-        logger.info("listening", address=self.settings.listen, port=self.port, build=kit.build)
+        logger.info("listening", address=self.settings.listen, port=self.port, build=runtime.build)
         try:
-            await self._start_app(app, kit)
-            if not (self.stop_asked.is_set() or kit.tasks.crashed.is_set()):
-                kit.spawn(self._watch.run(), "watch log")
+            await self._start_app(app, runtime)
+            if not (self.stop_asked.is_set() or runtime.tasks.crashed.is_set()):
+                runtime.spawn(self._watch.run(), "watch log")
                 self._started = True
                 self._tell_health()
                 logger.info("started")
-                await self._until_told_to_stop(kit)
+                await self._until_told_to_stop(runtime)
         finally:
-            await self._stop(server, app, kit)
-        return 0 if kit.tasks.fault is None else 1
+            await self._stop(server, app, runtime)
+        return 0 if runtime.tasks.fault is None else 1
 
-    async def _make_app(self, factory: Callable[[Kit], App], kit: Kit) -> App:
+    async def _make_app(self, factory: Callable[[Runtime], App], runtime: Runtime) -> App:
         try:
-            return factory(kit)
+            return factory(runtime)
         except (ValueError, OSError) as why:  # keys that are missing or malformed
             raise CannotStart(f"{type(why).__name__}: {why}") from None
 
-    async def _start_app(self, app: App, kit: Kit) -> None:
+    async def _start_app(self, app: App, runtime: Runtime) -> None:
         """Starts the app; a signal or a crash meanwhile ends the start."""
-        starting = kit.spawn(app.start(), "start", may_end=True)
-        told = asyncio.ensure_future(self._until_told_to_stop(kit))
+        starting = runtime.spawn(app.start(), "start", may_end=True)
+        told = asyncio.ensure_future(self._until_told_to_stop(runtime))
         try:
             await asyncio.wait((starting, told), return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -236,8 +236,8 @@ class Process:
                 await asyncio.gather(starting, return_exceptions=True)
         await asyncio.sleep(0)  # lets the nursery note a fault of the start
 
-    async def _until_told_to_stop(self, kit: Kit) -> None:
-        waits = [asyncio.ensure_future(event.wait()) for event in (self.stop_asked, kit.tasks.crashed)]
+    async def _until_told_to_stop(self, runtime: Runtime) -> None:
+        waits = [asyncio.ensure_future(event.wait()) for event in (self.stop_asked, runtime.tasks.crashed)]
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -269,7 +269,7 @@ class Process:
 
     # Stopping
 
-    async def _stop(self, server: grpc.aio.Server, app: App, kit: Kit) -> None:
+    async def _stop(self, server: grpc.aio.Server, app: App, runtime: Runtime) -> None:
         """Every step is bounded by the grace, and a fault in one does not keep the next from happening."""
         self.stop_asked.set()
         self._health.end()
@@ -282,9 +282,9 @@ class Process:
             logger.warning("stop_took_too_long", step="app")
         except Exception as fault:
             logger.exception("stop_failed")
-            kit.tasks.fault = kit.tasks.fault or fault
+            runtime.tasks.fault = runtime.tasks.fault or fault
         await server.stop(grace_s)
-        await kit.tasks.cancel_all()
+        await runtime.tasks.cancel_all()
 
 
 def _log_behind(stream: str, acknowledged: Head, found: Head) -> None:

@@ -16,7 +16,7 @@ from stud_core.rejection import Rejection
 from stud_eventlog import keys
 from stud_eventlog.types import FeedEntry
 from stud_service.feeds import Poison
-from stud_service.kit import Kit
+from stud_service.runtime import Runtime
 from stud_service.sealing import SealError
 from stud_wire.commits import decode_event
 
@@ -34,8 +34,8 @@ def table_of(entry: FeedEntry) -> str | None:
 class Listener:
     """Handles the entries of one table, in order. Every message may come twice; the second time changes nothing."""
 
-    def __init__(self, kit: Kit, seeds: Seeds, shoes: Shoes) -> None:
-        self._kit = kit
+    def __init__(self, runtime: Runtime, seeds: Seeds, shoes: Shoes) -> None:
+        self._runtime = runtime
         self._seeds = seeds
         self._shoes = shoes
 
@@ -73,7 +73,7 @@ class Listener:
         if isinstance(event, TableOpened):
             return decide_opened(deck, event, next_deck)
         if isinstance(event, DealRequested):
-            if deck.stacked and not self._kit.settings.allow_stacked_decks:
+            if deck.stacked and not self._runtime.settings.allow_stacked_decks:
                 return Rejection("STACKED_DECKS_OFF", "this dealer runs without --allow-stacked-decks")
             ref = LogRef(entry.stream, entry.version, entry.version, entry.head_hash)
             return decide_deal(deck, event, ref, shoe.clear, shoe.seal)

@@ -25,9 +25,9 @@ from stud_eventlog.types import EventLogError
 from stud_service.checks import require_hand_no, require_request_id, require_table, require_text
 from stud_service.identity import caller, require
 from stud_service.interests import Interests, dealt_into, refuse_dealt_in
-from stud_service.kit import Kit
 from stud_service.log_writer import refusal_of
 from stud_service.refusals import Refused
+from stud_service.runtime import Runtime
 from stud_wire.codec import WireError
 
 WAIT_S = 2.0
@@ -43,12 +43,12 @@ log = structlog.get_logger(__name__)
 class DealerServicer(rpc.DealerServiceServicer):
     """See protos/stud/dealer/v1/dealer_service.proto."""
 
-    def __init__(self, kit: Kit, seeds: Seeds, shoes: Shoes, wait_s: float = WAIT_S) -> None:
-        self._kit = kit
+    def __init__(self, runtime: Runtime, seeds: Seeds, shoes: Shoes, wait_s: float = WAIT_S) -> None:
+        self._runtime = runtime
         self._seeds = seeds
         self._shoes = shoes
         self._wait_s = wait_s
-        self._interests = Interests(kit.log)
+        self._interests = Interests(runtime.log)
 
     async def GetCommitment(self, request: pb.GetCommitmentRequest, context: Any) -> pb.GetCommitmentResponse:
         caller()
@@ -66,7 +66,7 @@ class DealerServicer(rpc.DealerServiceServicer):
         actor = require("operator").account
         request_id = require_request_id(request.request_id)
         table, hand_no = require_table(request.table), require_hand_no(request.hand_no)
-        if not self._kit.settings.allow_stacked_decks:
+        if not self._runtime.settings.allow_stacked_decks:
             raise Refused("STACKED_DECKS_OFF", "this dealer runs without --allow-stacked-decks")
         cards = _cards(request)
         digest = self._seeds.digest(table.encode(), hand_no.to_bytes(8, "big"), bytes(cards))
@@ -125,7 +125,7 @@ class DealerServicer(rpc.DealerServiceServicer):
         """Refuse whoever was dealt into the hand; everybody where the table's log does not say who was, for an audit
         can wait until it does.
         """
-        players = await dealt_into(self._kit.log, hand, hand_no)
+        players = await dealt_into(self._runtime.log, hand, hand_no)
         if players is None:
             text = f"the table's log does not say who was dealt into hand {hand_no}: its data must be restored first"
             raise Refused("LOG_BROKEN", text, stream=hand.stream)
@@ -142,7 +142,7 @@ class DealerServicer(rpc.DealerServiceServicer):
             return HandRecord(deck, deck.root, None if deck.closed is None or deck.running else deck.closed.table)
         record = None
         if hand_no < newest:
-            record = await find_hand(self._kit.log, stream, version, hand_no, self._kit.heavy)
+            record = await find_hand(self._runtime.log, stream, version, hand_no, self._runtime.heavy)
         if record is None:
             raise Refused("UNKNOWN_HAND", f"hand {hand_no} has no deck: the newest is that of hand {newest}")
         return record

@@ -21,8 +21,8 @@ from stud_core.deck import Deck, Seal
 from stud_core.deck_events import DeckAudited, DeckCardsDealt, DeckClosed, DeckCommitted, DeckEvent, SealedSeed
 from stud_eventlog import keys
 from stud_eventlog.types import FeedItem, Head
-from stud_service.kit import Kit
 from stud_service.log_writer import LogWriter
+from stud_service.runtime import Runtime
 from stud_wire.commits import DecodedCommit, Meta, commit_message, encode_event
 
 CAPACITY = 8192
@@ -36,17 +36,17 @@ T = TypeVar("T")
 class Shoe:
     """See the module. Use it inside ``Shoes.use`` only."""
 
-    def __init__(self, kit: Kit, seeds: Seeds, table: str) -> None:
+    def __init__(self, runtime: Runtime, seeds: Seeds, table: str) -> None:
         shard = keys.shard_of(table)
         self.table = table
         self.stream = keys.deck_log(shard, table)
         self.users = 0
         self.changed = asyncio.Condition()
         """Its lock is the shoe's; told after every commit."""
-        self._kit = kit
+        self._runtime = runtime
         self._seeds = seeds
         self._feed = keys.dealer_feed(shard)
-        self._writer = LogWriter(kit, self.stream, self._fold)
+        self._writer = LogWriter(runtime, self.stream, self._fold)
         self._known = nothing()
         self._clear: ClearDeck | None = None
         self._seal: Seal
@@ -68,7 +68,7 @@ class Shoe:
 
     async def _fold(self) -> Head:
         self._clear = None
-        self._known = await rebuild(self._kit.log, self.stream)
+        self._known = await rebuild(self._runtime.log, self.stream)
         return self._known.head
 
     @property
@@ -106,7 +106,7 @@ class Shoe:
     async def record(self, events: Sequence[DeckEvent], **meta: Any) -> Head:
         """Write one commit with its outbox and fold it; ``meta`` are fields of :class:`Meta`."""
         known = self.known
-        about = Meta(at_ms=self._kit.clock(), build=self._kit.build, **meta)
+        about = Meta(at_ms=self._runtime.clock(), build=self._runtime.build, **meta)
         message = commit_message(events, about)
         for event, part in zip(events, message.events, strict=True):
             part.ignorable = isinstance(event, DeckAudited)
@@ -130,8 +130,8 @@ def _public(committed: DeckCommitted) -> DeckCommitted:
 class Shoes:
     """The shoes of all tables used lately."""
 
-    def __init__(self, kit: Kit, seeds: Seeds, capacity: int = CAPACITY) -> None:
-        self._kit = kit
+    def __init__(self, runtime: Runtime, seeds: Seeds, capacity: int = CAPACITY) -> None:
+        self._runtime = runtime
         self._seeds = seeds
         self._capacity = capacity
         self._shoes: OrderedDict[str, Shoe] = OrderedDict()
@@ -144,7 +144,7 @@ class Shoes:
         """Lock a table's shoe, its state read from the log if it is not in memory."""
         shoe = self._shoes.get(table)
         if shoe is None:
-            shoe = self._shoes[table] = Shoe(self._kit, self._seeds, table)
+            shoe = self._shoes[table] = Shoe(self._runtime, self._seeds, table)
         self._shoes.move_to_end(table)
         shoe.users += 1
         try:

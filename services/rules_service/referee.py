@@ -28,7 +28,7 @@ from stud_eventlog import keys
 from stud_eventlog.types import EventLogError, FeedEntry
 from stud_service.feeds import Poison
 from stud_service.keyring import Key
-from stud_service.kit import Kit
+from stud_service.runtime import Runtime
 from stud_wire.codec import UnknownEventError
 from stud_wire.commits import Meta, decode_event, read_event
 
@@ -53,12 +53,12 @@ def table_of(entry: FeedEntry) -> str | None:
 class Referee:
     """Judges hands of all tables and keeps where each stood."""
 
-    def __init__(self, kit: Kit, key: Key) -> None:
-        self._kit = kit
+    def __init__(self, runtime: Runtime, key: Key) -> None:
+        self._runtime = runtime
         self._key = key
         self._bases: OrderedDict[str, BeforeHand] = OrderedDict()
-        self.verdicts = [VerdictLog(shard, kit) for shard in range(keys.SHARDS)]
-        self.waiting = Unjudged(kit.log, self._is_decided)
+        self.verdicts = [VerdictLog(shard, runtime) for shard in range(keys.SHARDS)]
+        self.waiting = Unjudged(runtime.log, self._is_decided)
 
     async def load(self) -> None:
         """Fold what was said so far. Raises EventLogError."""
@@ -105,7 +105,7 @@ class Referee:
             return
         judgement = await self.judge(streams, closed, book.known(), self._bases.pop(streams.table_id, None))
         event = await self._verdict(streams, closed, judgement)
-        meta = Meta(self._kit.clock(), cause=cause, build=self._kit.build)
+        meta = Meta(self._runtime.clock(), cause=cause, build=self._runtime.build)
         version = await verdicts.write(
             streams.table_id, lambda book: None if book.is_judged(closed.hand_no) else (event, meta)
         )
@@ -131,20 +131,20 @@ class Referee:
             return Judgement(tuple(foreign))
         try:
             table, deck = await asyncio.gather(
-                read_range(self._kit.log, closed.table), read_range(self._kit.log, closed.deck)
+                read_range(self._runtime.log, closed.table), read_range(self._runtime.log, closed.deck)
             )
         except Broken as why:
             return Judgement((Finding(why.code, why.stream, why.version),))
         if base is None or base.version != upto:
             try:
-                base = await fold_before(self._kit.log, streams.table, upto) if upto else nothing()
+                base = await fold_before(self._runtime.log, streams.table, upto) if upto else nothing()
             except Broken as why:
                 return Judgement((Finding(why.code, why.stream, why.version),), table_ended=recorded_end(table))
         return judge(Case(closed, table, deck, base, known), self._key)
 
     async def _verdict(self, streams: Streams, closed: DeckClosed, judgement: Judgement) -> VerdictEvent:
         figures = judgement.figures
-        build = self._kit.build
+        build = self._runtime.build
         if judgement.verified and judgement.after is not None:
             currency = judgement.after.state.rules.currency
             postings = figures.deltas if figures is not None else ()
@@ -157,7 +157,7 @@ class Referee:
         return HandDisputed(
             table=streams.table_id,
             hand_no=closed.hand_no,
-            currency=await currency_of(self._kit.log, streams.table),
+            currency=await currency_of(self._runtime.log, streams.table),
             table_ref=closed.table,
             deck_ref=closed.deck,
             findings=judgement.findings,

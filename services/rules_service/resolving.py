@@ -19,8 +19,8 @@ from stud_core.remembered import name_of
 from stud_core.verdict_events import HandResolved, ResolutionProposed, VerdictEvent
 from stud_eventlog.types import EventLogError
 from stud_service.interests import Interests
-from stud_service.kit import Kit
 from stud_service.refusals import Refused
+from stud_service.runtime import Runtime
 from stud_wire.commits import Meta, digest
 
 
@@ -57,10 +57,10 @@ class _Settlement(msgspec.Struct, frozen=True):
 class Resolver:
     """Takes decisions about hands."""
 
-    def __init__(self, kit: Kit, referee: Referee) -> None:
-        self._kit = kit
+    def __init__(self, runtime: Runtime, referee: Referee) -> None:
+        self._runtime = runtime
         self._referee = referee
-        self._interests = Interests(kit.log)
+        self._interests = Interests(runtime.log)
 
     async def resolve(self, request: Request) -> Answer:
         """Propose or decide. Raises Refused; a refused request writes nothing."""
@@ -74,11 +74,13 @@ class Resolver:
         _refuse_decided(book, request)
         found = await self._over(streams, request, book)
         settlement = await self._settlement(streams, request, found)
-        currency = await currency_of(self._kit.log, streams.table)
+        currency = await currency_of(self._runtime.log, streams.table)
         if not currency:
             raise Refused("UNKNOWN_TABLE", "the table's log tells no currency: its data must be restored first")
         interested = await self._interested(request, book)  # again: judging takes long enough to sit down
-        meta = Meta(self._kit.clock(), request.operator, request.request_id, request.digest, build=self._kit.build)
+        meta = Meta(
+            self._runtime.clock(), request.operator, request.request_id, request.digest, build=self._runtime.build
+        )
 
         answer: list[Answer] = []
 
@@ -114,9 +116,9 @@ class Resolver:
 
     async def _over(self, streams: Streams, request: Request, book: TableVerdicts) -> Trace:
         """Find the hand's end; only what is over can be decided about."""
-        if not (await exists(self._kit.log, streams.table) or await exists(self._kit.log, streams.deck)):
+        if not (await exists(self._runtime.log, streams.table) or await exists(self._runtime.log, streams.deck)):
             raise Refused("UNKNOWN_TABLE", f"there is no table {request.table_id}")
-        found = await trace(self._kit.log, streams, request.hand_no)
+        found = await trace(self._runtime.log, streams, request.hand_no)
         if not found.is_over:
             if found.begun:
                 raise Refused("HAND_NOT_ENDED", f"hand {request.hand_no} is neither ended nor voided")

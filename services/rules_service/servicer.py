@@ -26,9 +26,9 @@ from stud_core.verdict_events import Finding, HandDisputed, HandResolved, HandVe
 from stud_eventlog.reading import commit_at
 from stud_service.checks import require_hand_no, require_request_id, require_table, require_text
 from stud_service.identity import require
-from stud_service.kit import Kit
 from stud_service.refusals import Refused
 from stud_service.rulesets import read_config
+from stud_service.runtime import Runtime
 from stud_wire.codec import to_message
 from stud_wire.commits import decode_commit
 
@@ -52,8 +52,8 @@ Context = grpc.aio.ServicerContext[Any, Any]
 class RulesServicer(rpc.RulesServiceServicer):
     """Rules for people, verdicts for operators."""
 
-    def __init__(self, kit: Kit, referee: Referee, resolver: Resolver) -> None:
-        self._kit = kit
+    def __init__(self, runtime: Runtime, referee: Referee, resolver: Resolver) -> None:
+        self._runtime = runtime
         self._referee = referee
         self._resolver = resolver
 
@@ -103,7 +103,7 @@ class RulesServicer(rpc.RulesServiceServicer):
     async def AdjudicateHand(self, request: pb.AdjudicateHandRequest, context: Context) -> pb.AdjudicateHandResponse:
         require("operator", "auditor")
         streams = await self._streams(request.table)
-        found = await trace(self._kit.log, streams, require_hand_no(request.hand_no), share=self._kit.heavy)
+        found = await trace(self._runtime.log, streams, require_hand_no(request.hand_no), share=self._runtime.heavy)
         if found.closed is None:
             if found.begun and found.end is None:
                 raise Refused("HAND_NOT_ENDED", f"hand {request.hand_no} is neither ended nor voided")
@@ -147,7 +147,7 @@ class RulesServicer(rpc.RulesServiceServicer):
 
     async def _line(self, stream: str, version: int, table: str) -> pb.Verdict:
         line = pb.Verdict(version=version)
-        commit = await commit_at(self._kit.log, stream, version)
+        commit = await commit_at(self._runtime.log, stream, version)
         for event in decode_commit(commit.body).events if commit is not None else ():
             if event.table == table:
                 getattr(line, _FIELDS[type(event)]).CopyFrom(to_message(event))
@@ -174,7 +174,7 @@ class RulesServicer(rpc.RulesServiceServicer):
     async def _config_of(self, table_id: str) -> TableConfig:
         """What a table was opened with; it never changes."""
         streams = await self._streams(table_id)
-        first = await commit_at(self._kit.log, streams.table, 1)
+        first = await commit_at(self._runtime.log, streams.table, 1)
         for event in decode_commit(first.body).events if first is not None else ():
             if isinstance(event, TableOpened):
                 return event.config
@@ -182,7 +182,7 @@ class RulesServicer(rpc.RulesServiceServicer):
 
     async def _streams(self, table_id: str) -> Streams:
         streams = Streams.of(require_table(table_id))
-        if not (await exists(self._kit.log, streams.table) or await exists(self._kit.log, streams.deck)):
+        if not (await exists(self._runtime.log, streams.table) or await exists(self._runtime.log, streams.deck)):
             raise Refused("UNKNOWN_TABLE", f"there is no table {table_id}")
         return streams
 

@@ -18,9 +18,9 @@ from rules_service.verdicts import ShardVerdicts, TableVerdicts
 from stud_core.verdict_events import VerdictEvent
 from stud_eventlog import keys
 from stud_eventlog.types import Append, ChainBroken, Head, StoredCommit, VersionConflict
-from stud_service.kit import Kit
 from stud_service.log_writer import LogWriter, broken
 from stud_service.mailbox import Mail, Mailbox, fail_all
+from stud_service.runtime import Runtime
 from stud_wire.codec import UnknownEventError, WireError
 from stud_wire.commits import Meta, decode_commit, encode_commit
 
@@ -40,13 +40,13 @@ class _Wish(Mail):
 class VerdictLog:
     """One shard's verdicts."""
 
-    def __init__(self, shard: int, kit: Kit) -> None:
+    def __init__(self, shard: int, runtime: Runtime) -> None:
         self.stream = keys.verdicts(shard)
         self.book = ShardVerdicts()
         self.unread: Exception | None = None
         """Why the book is not what the log says."""
-        self._kit = kit
-        self._writer = LogWriter(kit, self.stream, self._read)
+        self._runtime = runtime
+        self._writer = LogWriter(runtime, self.stream, self._read)
         self._mailbox = Mailbox(self._take, most=MAX_BATCH)
         self._is_started = False
         self._reading = asyncio.Lock()
@@ -59,7 +59,7 @@ class VerdictLog:
 
     async def _read(self) -> Head:
         book = ShardVerdicts()
-        async for commit in self._kit.log.read_all(self.stream):
+        async for commit in self._runtime.log.read_all(self.stream):
             try:
                 _fold(book, commit)
             except UnknownEventError:
@@ -99,7 +99,7 @@ class VerdictLog:
         """
         if not self._is_started:
             self._is_started = True
-            self._mailbox.start(self._kit, f"write {self.stream}")
+            self._mailbox.start(self._runtime, f"write {self.stream}")
         version: int | None = await self._mailbox.answer(
             self._mailbox.post(_Wish(table_id=table_id, make=make)), within_s=None
         )

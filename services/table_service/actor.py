@@ -33,11 +33,11 @@ from stud_core.state import DEALER_SILENT, NOT_CONSERVED, Life, Table
 from stud_core.timers import next_deadline
 from stud_eventlog import keys
 from stud_eventlog.types import Append, ChainBroken, EventLogError, Head, LobbyRow, LogBehind
-from stud_service.kit import Kit
 from stud_service.limits import Rate, Share, limited
 from stud_service.log_writer import LogWriter, behind, broken, refusal_of
 from stud_service.mailbox import ANSWER_WITHIN_S, Mailbox, stopping
 from stud_service.refusals import Refused
+from stud_service.runtime import Runtime
 from stud_wire.codec import WireError
 from stud_wire.commits import Meta
 from table_service import updates, views
@@ -73,8 +73,8 @@ log = structlog.get_logger()
 class TableActor:
     """A table as its log has it, and all that may change it."""
 
-    def __init__(self, kit: Kit, table_id: str, master: bytes, may_start: Callable[[], bool]) -> None:
-        self.kit = kit
+    def __init__(self, runtime: Runtime, table_id: str, master: bytes, may_start: Callable[[], bool]) -> None:
+        self.runtime = runtime
         self.table_id = table_id
         self.shard = keys.shard_of(table_id)
         self.stream = keys.table_log(self.shard, table_id)
@@ -84,10 +84,10 @@ class TableActor:
         self.ahead = ChoicesAhead()
         self.vault = Vault(table_id, master)
         self.settled = asyncio.Event()
-        self._per_s = kit.settings.commands_per_s
+        self._per_s = runtime.settings.commands_per_s
         self._chosen: Counter[str] = Counter()
         self._chosen_at = 0
-        self._asked: Rate[str] = Rate(self._per_s, kit.settings.commands_burst)
+        self._asked: Rate[str] = Rate(self._per_s, runtime.settings.commands_burst)
         self.halted: Refused | None = None
         """Why nothing can be written here until operators have looked at the log."""
         self._config: ruleset_pb2.TableConfig | None = None
@@ -95,7 +95,7 @@ class TableActor:
         self._line: pb.TableSummary | None = None
         self._at_ms = 0
         self._feed = keys.table_feed(self.shard)
-        self._writer = LogWriter(kit, self.stream, self._fold_again)
+        self._writer = LogWriter(runtime, self.stream, self._fold_again)
         self._mailbox: Mailbox[Mail] = Mailbox(self._take, idle=self._plan)
         self._may_start = may_start
         self._ended_at_ms = 0
@@ -103,7 +103,7 @@ class TableActor:
         self._lost_time = ""
         self._clock_set = 0
         self._rests_until_ms = 0
-        self._timer = Timer(kit.clock, self._wake)
+        self._timer = Timer(runtime.clock, self._wake)
 
     @property
     def head(self) -> Head:
@@ -121,7 +121,7 @@ class TableActor:
         """Fold the log, within that share of the loop's time. Raises ChainBroken or WireError when it cannot be
         trusted.
         """
-        log_, stream = self.kit.log, self.stream
+        log_, stream = self.runtime.log, self.stream
         rebuilt = await (rebuild(log_, stream) if share is None else rebuild_beside(log_, stream, share))
         self._adopt(rebuilt)
         self._writer.settle(rebuilt.head)
@@ -132,7 +132,7 @@ class TableActor:
 
     def start(self) -> None:
         """Begin to take commands; an open clock starts afresh before any timeout may be taken."""
-        self._mailbox.start(self.kit, f"table {self.table_id}")
+        self._mailbox.start(self.runtime, f"table {self.table_id}")
         hand = self.table.hand
         if hand is not None and (hand.turn_seat or hand.prompts):
             self._lost_time = SERVICE_RESTARTED
@@ -193,7 +193,7 @@ class TableActor:
     def _mail(
         self, command: Command, actor: str, request_id: str, digest: bytes, cause: tuple[str, int] | None
     ) -> Mail:
-        return Mail(command, self.kit.clock(), actor, request_id, digest, cause)
+        return Mail(command, self.runtime.clock(), actor, request_id, digest, cause)
 
     async def _take(self, batch: Sequence[Mail]) -> None:
         for mail in batch:
@@ -229,7 +229,7 @@ class TableActor:
             raise
         except Exception:
             self._rest()
-            incident = self.kit.new_id().hex()
+            incident = self.runtime.new_id().hex()
             log.exception(
                 "command_failed",
                 table=self.table_id,
@@ -255,7 +255,7 @@ class TableActor:
 
     def trouble_changed(self) -> None:
         """The log cannot be written, or can again: everybody is shown, and nobody's clock runs meanwhile."""
-        if self.kit.log_refuses:
+        if self.runtime.log_refuses:
             self._lost_time = self._lost_time or OUTAGE
         self._writer.refused = None
         self._present = self._line = None
@@ -284,7 +284,7 @@ class TableActor:
     def _rest(self) -> None:
         """After a fault: nobody's clock runs for it, and what the table does by itself waits a little."""
         self._lost_time = self._lost_time or OUTAGE
-        self._rests_until_ms = self.kit.clock() + REST_MS
+        self._rests_until_ms = self.runtime.clock() + REST_MS
 
     def check_decides(self) -> None:
         """Raise Refused where nothing chosen or asked for now could ever happen."""
@@ -321,7 +321,7 @@ class TableActor:
         if self._lost_time and not isinstance(mail.command, RestartClocks):
             await self._own(RestartClocks(self._lost_time))
         deadline = deadline_of(self.table, mail.command)
-        received_ms = min(mail.received_ms, self.kit.clock())  # before the clock was set back it may be ahead
+        received_ms = min(mail.received_ms, self.runtime.clock())  # before the clock was set back it may be ahead
         if not deadline or received_ms <= deadline:
             return
         late = received_ms - deadline > LATE_MS
@@ -338,8 +338,8 @@ class TableActor:
     async def _commit(self, mail: Mail) -> Outcome:
         now = self._judged_at(mail)
         version = self.head.version + 1
-        ctx = Context(now, version, self.kit.build)
-        meta = Meta(now, mail.actor, mail.request_id, mail.digest, mail.cause, self.kit.build)
+        ctx = Context(now, version, self.runtime.build)
+        meta = Meta(now, mail.actor, mail.request_id, mail.digest, mail.cause, self.runtime.build)
         made = prepare(self.table, mail.command, ctx, meta, self.vault.live_cards, self._feed)
         if isinstance(made, Rejection):
             raise Refused.from_rejection(made)
@@ -349,12 +349,12 @@ class TableActor:
             if mail.request_id:
                 self.requests.note(mail.actor, mail.request_id, mail.digest, self.head.version)
             return Outcome(self.head.version)
-        began, clock_set = self.kit.clock(), self._clock_set
+        began, clock_set = self.runtime.clock(), self._clock_set
         head = await self._writer.write(self._draft(made))
         self._after(made, meta, head)
         if self._clock_set != clock_set:
             self._lost_time = CLOCK_SET  # what was written meanwhile was told by the clock of before
-        elif self.kit.clock() - began > LATE_MS:
+        elif self.runtime.clock() - began > LATE_MS:
             self._lost_time = OUTAGE
         elif restarts:
             self._lost_time = ""
@@ -363,7 +363,7 @@ class TableActor:
 
     def _judged_at(self, mail: Mail) -> int:
         """Now; but what arrived in time is judged as in time, however long it queued."""
-        now = self.kit.clock()
+        now = self.runtime.clock()
         deadline = deadline_of(self.table, mail.command)
         return deadline if deadline and mail.received_ms <= deadline < now else now
 
@@ -402,7 +402,7 @@ class TableActor:
 
     async def _fold_again(self) -> Head:
         """Somebody else wrote: start again from the log, and show everybody what is there now."""
-        rebuilt = await rebuild(self.kit.log, self.stream)
+        rebuilt = await rebuild(self.runtime.log, self.stream)
         self._adopt(rebuilt)
         self._writer.settle(rebuilt.head)
         self.hub.forget()
@@ -418,8 +418,8 @@ class TableActor:
         self.ahead.forget()
         self._config = self._present = self._line = None
         self._at_ms = rebuilt.at_ms
-        self._ended_at_ms = min(rebuilt.ended_at_ms, self.kit.clock())
-        self._asked_at_ms = self.kit.clock()
+        self._ended_at_ms = min(rebuilt.ended_at_ms, self.runtime.clock())
+        self._asked_at_ms = self.runtime.clock()
 
     # --------------------------------------------------------------- viewers
 
@@ -439,14 +439,14 @@ class TableActor:
         """Why nothing can be written, empty when it can."""
         if self.halted is not None:
             return self.halted.reason
-        if self.kit.trouble is not None and self.kit.trouble.refuses:
-            return self.kit.trouble.code
+        if self.runtime.trouble is not None and self.runtime.trouble.refuses:
+            return self.runtime.trouble.code
         return self._writer.refused.code if self._writer.refused is not None else ""
 
     @property
     def _held_for(self) -> str:
         """Why no hand is started although the log can be written, empty when one may be."""
-        return self.kit.trouble.code if self.kit.trouble is not None else ""
+        return self.runtime.trouble.code if self.runtime.trouble is not None else ""
 
     def choice_changed(self, account: str) -> None:
         """Show all of a player's streams what they have chosen ahead."""
@@ -491,7 +491,7 @@ class TableActor:
             wake = 0
         if self._writer.refused is not None:
             wake = 0
-        if wake is None or self.halted or self.stopping or self.kit.log_refuses:
+        if wake is None or self.halted or self.stopping or self.runtime.log_refuses:
             self._timer.cancel()
         else:
             self._timer.set(max(wake, self._rests_until_ms))
@@ -500,7 +500,7 @@ class TableActor:
         if self._writer.refused is not None:
             self.post(Tick())
             return
-        now = self.kit.clock()
+        now = self.runtime.clock()
         due, of_hand = next_deadline(self.table), hand_deadline(self.table)
         silent = silent_at(self.table, self._asked_at_ms)
         if self._lost_time and of_hand is not None:

@@ -16,9 +16,9 @@ from stud_eventlog.reading import commit_at
 from stud_eventlog.types import EventLogError, FeedEntry, Head, LogUnavailable
 from stud_service.feeds import FeedReader, Poison
 from stud_service.keyring import KeyRing
-from stud_service.kit import Kit
 from stud_service.log_writer import behind
 from stud_service.refusals import Refused
+from stud_service.runtime import Runtime
 from table_service import inbound
 from table_service.actor import TableActor
 from table_service.play import Streams
@@ -37,22 +37,22 @@ log = structlog.get_logger()
 class TableApp:
     """Wires the registry, the feeds and the gRPC servicer."""
 
-    def __init__(self, kit: Kit) -> None:
-        self._kit = kit
-        self.registry = Registry(kit, KeyRing.load(kit.keys_dir, "down").key("down"))
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self.registry = Registry(runtime, KeyRing.load(runtime.keys_dir, "down").key("down"))
         self.streams = Streams(self.registry)
         self._reader: FeedReader | None = None
-        self._next_on_log_behind = kit.log.on_log_behind
-        kit.log.on_log_behind = self._log_behind
-        kit.on_clock_set.append(self.registry.clock_set)
-        kit.on_trouble.append(self.registry.trouble_changed)
+        self._next_on_log_behind = runtime.log.on_log_behind
+        runtime.log.on_log_behind = self._log_behind
+        runtime.on_clock_set.append(self.registry.clock_set)
+        runtime.on_trouble.append(self.registry.trouble_changed)
 
     async def start(self) -> None:
         """Load every table, then listen."""
         await self.registry.load_all()
-        reader = self._reader = FeedReader(self._kit, self.handle, inbound.table_of, on_poison=self._stand_for)
-        self._kit.spawn(reader.run(), "table feeds")
-        self._kit.spawn(self._housekeeping(), "table housekeeping")
+        reader = self._reader = FeedReader(self._runtime, self.handle, inbound.table_of, on_poison=self._stand_for)
+        self._runtime.spawn(reader.run(), "table feeds")
+        self._runtime.spawn(self._housekeeping(), "table housekeeping")
 
     def register(self, server: grpc.aio.Server) -> None:
         """Add TableService to the server."""
@@ -65,7 +65,7 @@ class TableApp:
     async def handle(self, entries: Sequence[FeedEntry]) -> None:
         """Record one table's facts in order; returns when they are durable."""
         for entry in entries:
-            facts, again = await inbound.facts_of(self._kit.log, entry)
+            facts, again = await inbound.facts_of(self._runtime.log, entry)
             for fact in facts:
                 await self._record(entry, fact, again=again)
 
@@ -116,7 +116,7 @@ class TableApp:
             return False
         if seen.to_version > actor.head.version:
             return True
-        stored = await commit_at(self._kit.log, actor.stream, seen.to_version)
+        stored = await commit_at(self._runtime.log, actor.stream, seen.to_version)
         return stored is None or stored.hash != seen.head_hash
 
     def _log_behind(self, stream: str, acknowledged: Head, found: Head) -> None:

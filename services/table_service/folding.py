@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from stud_service.kit import Kit
 from stud_service.limits import Rate, limited, now_s
 from stud_service.refusals import Refused
+from stud_service.runtime import Runtime
 from table_service.actor import TableActor
 
 WAIT_S = 2.0
@@ -36,8 +36,8 @@ Load = Callable[[str], Awaitable[TableActor | None]]
 class Folds:
     """Folds tables on demand and keeps the closed ones for a while."""
 
-    def __init__(self, kit: Kit, load: Load) -> None:
-        self._kit = kit
+    def __init__(self, runtime: Runtime, load: Load) -> None:
+        self._runtime = runtime
         self._load = load
         self._under_way: dict[str, asyncio.Task[TableActor | Refused | None]] = {}
         self._caused: Rate[str] = Rate(FOLDS_PER_S, FOLDS_BURST)
@@ -50,7 +50,7 @@ class Folds:
         task = self._under_way.get(table_id)
         if task is None:
             self._admit(account)
-            task = self._kit.spawn(self._fold(table_id), f"fold {table_id}", may_end=True)
+            task = self._runtime.spawn(self._fold(table_id), f"fold {table_id}", may_end=True)
             self._under_way[table_id] = task
         try:
             async with asyncio.timeout(WAIT_S):
@@ -75,7 +75,7 @@ class Folds:
         except Refused as refused:
             return refused
         except Exception:
-            incident = self._kit.new_id().hex()
+            incident = self._runtime.new_id().hex()
             log.exception("fold_failed", table=table_id, incident=incident)
             return Refused("INTERNAL", "something unexpected happened", incident=incident)
         finally:
@@ -105,7 +105,7 @@ class Folds:
 
     def _drop(self) -> None:
         table_id, (actor, _) = self._kept.popitem(last=False)
-        self._kit.spawn(actor.stop(), f"stop {table_id}", may_end=True)
+        self._runtime.spawn(actor.stop(), f"stop {table_id}", may_end=True)
 
     def kept(self) -> list[TableActor]:
         """Return the closed tables at hand."""

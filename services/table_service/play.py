@@ -67,7 +67,7 @@ class Streams:
                 await listener
 
     async def _first(self, requests: Any) -> Any:
-        within_s = self._registry.kit.settings.subscribe_within_ms / 1000
+        within_s = self._registry.runtime.settings.subscribe_within_ms / 1000
         timeout = asyncio.timeout(within_s)
         try:
             async with timeout:
@@ -82,7 +82,7 @@ class Streams:
         """Send a closed table as it is, which ends the stream; False where there is more to come."""
         shown = await self._registry.closed(table_id)
         if shown is not None:
-            await context.write(shown.wire(self._registry.kit.clock()))
+            await context.write(shown.wire(self._registry.runtime.clock()))
         return shown is not None
 
     def _join(self, actor: TableActor, subscribe: pb.Subscribe, account: str) -> Viewer:
@@ -108,7 +108,7 @@ class Streams:
 
     async def _send(self, viewer: Viewer, context: Context) -> None:
         while (data := await viewer.queue.get()) is not None:
-            await context.write(data if isinstance(data, bytes) else data.wire(self._registry.kit.clock()))
+            await context.write(data if isinstance(data, bytes) else data.wire(self._registry.runtime.clock()))
         if viewer.why is not None:
             raise viewer.why
 
@@ -119,10 +119,10 @@ async def _listen(actor: TableActor, viewer: Viewer, requests: Any, account: str
         async for message in requests:
             name = message.WhichOneof("body")
             body = getattr(message, name) if name else None
-            too_many = actor.kit.limits.note(account)
+            too_many = actor.runtime.limits.note(account)
             result = await _answer(actor, account, name, body)
             if result.reason == RATE_LIMITED or (result.reason and too_many):
-                await actor.kit.limits.hold(account)
+                await actor.runtime.limits.hold(account)
             viewer.offer(pb.PlayResponse(result=result).SerializeToString())
     except Refused as refused:
         viewer.finish(refused)
@@ -139,7 +139,7 @@ async def _answer(actor: TableActor, account: str, name: str | None, body: Any) 
     except Refused as refused:
         return _refusal(request_id, refused)
     except Exception:  # as the interceptor does for a call: nothing of it may reach the client
-        incident = actor.kit.new_id().hex()
+        incident = actor.runtime.new_id().hex()
         log.exception("incident", table=actor.table_id, command=name, incident=incident)
         return _refusal(request_id, Refused("INTERNAL", "something unexpected happened", incident=incident))
     return pb.CommandResult(request_id=request_id, version=outcome.version)

@@ -21,11 +21,11 @@ from stud_core.state import Life
 from stud_eventlog import keys
 from stud_eventlog.types import EventLogError, LogUnavailable, NotInitialised
 from stud_service.checks import require_table
-from stud_service.kit import Kit
 from stud_service.limits import RATE_LIMITED, Share
 from stud_service.log_writer import behind, broken
 from stud_service.refusals import Refused
 from stud_service.retrying import Backoff, patiently
+from stud_service.runtime import Runtime
 from stud_wire.codec import WireError
 from table_service import views
 from table_service.actor import TableActor
@@ -43,12 +43,12 @@ log = structlog.get_logger()
 class Registry:
     """Finds, loads and opens tables."""
 
-    def __init__(self, kit: Kit, master: bytes) -> None:
-        self.kit = kit
+    def __init__(self, runtime: Runtime, master: bytes) -> None:
+        self.runtime = runtime
         self._master = master
         self._tables: dict[str, TableActor] = {}
         self._lobby = Lobby()
-        self._folds = Folds(kit, self._load_beside)
+        self._folds = Folds(runtime, self._load_beside)
         self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._broken: set[str] = set()
         self._next_shard = 0
@@ -60,7 +60,7 @@ class Registry:
     async def load_all(self) -> None:
         """Load every table of the lobby that is not closed; one that cannot be folded is left out, loudly."""
         for shard in range(keys.SHARDS):
-            rows = await patiently(partial(self._rows, shard), self.kit.log, what="read the lobby")
+            rows = await patiently(partial(self._rows, shard), self.runtime.log, what="read the lobby")
             for table_id, row in rows.items():
                 await self._take_in(table_id, row, self._load)
         log.info("tables_loaded", tables=len(self._tables))
@@ -72,7 +72,7 @@ class Registry:
         shard, self._next_shard = self._next_shard, (self._next_shard + 1) % keys.SHARDS
         for table_id, row in (await self._rows(shard)).items():
             if not self._lobby.knows(table_id):
-                self.kit.spawn(self._take_in(table_id, row, self._made_beside), f"load {table_id}", may_end=True)
+                self.runtime.spawn(self._take_in(table_id, row, self._made_beside), f"load {table_id}", may_end=True)
 
     async def _take_in(self, table_id: str, row: pb.TableSummary, load: Load) -> None:
         self._lobby.put(row)
@@ -85,9 +85,9 @@ class Registry:
         and where a row cannot be read its table is known all the same. Raises LogUnavailable.
         """
         try:
-            rows = await self.kit.log.lobby(shard)
+            rows = await self.runtime.log.lobby(shard)
         except LogUnavailable as why:
-            if not self.kit.log.available:
+            if not self.runtime.log.available:
                 raise
             log.critical("lobby_unreadable", shard=shard, problem=str(why))
             return {}
@@ -111,7 +111,7 @@ class Registry:
                         self._note_broken(table_id, "the lobby has a row for it, but its log is empty")
             except Refused as refused:
                 if refused.reason == "LOG_UNAVAILABLE":
-                    await backoff.wait(self.kit.log, refused, what=f"load table {table_id}")
+                    await backoff.wait(self.runtime.log, refused, what=f"load table {table_id}")
                     continue
             return
 
@@ -130,10 +130,10 @@ class Registry:
 
     async def _made_beside(self, table_id: str) -> TableActor | None:
         """Load a table as ``_load`` does, but in its share of the time: others play meanwhile."""
-        return await self._made(table_id, self.kit.heavy)
+        return await self._made(table_id, self.runtime.heavy)
 
     async def _made(self, table_id: str, share: Share | None) -> TableActor | None:
-        actor = TableActor(self.kit, table_id, self._master, self._may_start)
+        actor = TableActor(self.runtime, table_id, self._master, self._may_start)
         try:
             await actor.load(share)
         except (LogUnavailable, NotInitialised):
@@ -170,7 +170,7 @@ class Registry:
         self._broken.add(table_id)
 
     def _may_start(self) -> bool:
-        return self.kit.trouble is None
+        return self.runtime.trouble is None
 
     async def get(self, table_id: str, account: str = "") -> TableActor:
         """Return a table for a command, from its log if need be: at once for a message of another service, which its
@@ -211,7 +211,7 @@ class Registry:
         if self._lobby.knows(table_id):
             return True
         try:
-            return (await self.kit.log.head(keys.table_log(keys.shard_of(table_id), table_id))).version > 0
+            return (await self.runtime.log.head(keys.table_log(keys.shard_of(table_id), table_id))).version > 0
         except (LogUnavailable, NotInitialised):
             raise _unreadable() from None
         except EventLogError:
@@ -230,7 +230,7 @@ class Registry:
         if row is None:
             return None
         try:
-            shown = await closed_table(self.kit.log, row)
+            shown = await closed_table(self.runtime.log, row)
         except (LogUnavailable, NotInitialised):
             raise _unreadable() from None
         except (EventLogError, WireError) as error:
@@ -260,7 +260,7 @@ class Registry:
                 return
             if table_id in self._broken:
                 raise broken()
-            actor = TableActor(self.kit, table_id, self._master, self._may_start)
+            actor = TableActor(self.runtime, table_id, self._master, self._may_start)
             actor.begin()
             actor.start()
             try:

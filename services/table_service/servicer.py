@@ -51,7 +51,7 @@ class TableServicer(rpc.TableServiceServicer):
         shown = await self._registry.closed(request.table)
         if shown is None:
             shown = (await self._registry.get(request.table, account)).full_view(account)
-        full = shown.update_bytes(self._registry.kit.clock())
+        full = shown.update_bytes(self._registry.runtime.clock())
         return pb.GetTableResponse(update=pb.TableUpdate.FromString(full))
 
     # --------------------------------------------------------------- players
@@ -116,7 +116,7 @@ class TableServicer(rpc.TableServiceServicer):
 
     async def CreateTable(self, request: pb.CreateTableRequest, context: Context) -> pb.CreateTableResponse:
         require("operator")
-        command = OpenTable(config_of(request, self._registry.kit.settings.currencies), caller().account)
+        command = OpenTable(config_of(request, self._registry.runtime.settings.currencies), caller().account)
         async with self._registry.opening(request.table) as actor:
             outcome = await handlers.submit(actor, caller().account, request, command)
         return pb.CreateTableResponse(config=views.config_message(actor.table), version=outcome.version)

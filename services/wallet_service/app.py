@@ -18,8 +18,8 @@ from stud_eventlog import keys
 from stud_eventlog.types import EventLogError, FeedEntry, Head
 from stud_service.entry_check import is_original, lately
 from stud_service.feeds import FeedReader, Poison
-from stud_service.kit import Kit
 from stud_service.retrying import patiently
+from stud_service.runtime import Runtime
 from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit, decode_event
 from wallet_service.answers import command_for
@@ -38,13 +38,13 @@ log = structlog.get_logger()
 class WalletApp:
     """One book for each currency, one reader for all tables and verdicts."""
 
-    def __init__(self, kit: Kit) -> None:
-        self._kit = kit
-        self.books = {currency: Book(kit, currency) for currency in kit.settings.currencies}
-        self.verdicts = Verdicts(kit.log, self._settled)
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self.books = {currency: Book(runtime, currency) for currency in runtime.settings.currencies}
+        self.verdicts = Verdicts(runtime.log, self._settled)
         self._told: dict[str, tuple[int, str]] = {}
-        self._next_on_log_behind = kit.log.on_log_behind
-        kit.log.on_log_behind = self._log_behind
+        self._next_on_log_behind = runtime.log.on_log_behind
+        runtime.log.on_log_behind = self._log_behind
 
     def _log_behind(self, stream: str, acknowledged: Head, found: Head) -> None:
         for book in self.books.values():
@@ -56,16 +56,16 @@ class WalletApp:
     async def start(self) -> None:
         """Rebuild every ledger, book what was left unbooked, then listen."""
         await asyncio.gather(*(book.start() for book in self.books.values()))
-        await patiently(self.verdicts.load, self._kit.log, what="read verdicts")
+        await patiently(self.verdicts.load, self._runtime.log, what="read verdicts")
         for table in self.verdicts.tables():
             await self._try_again(table)  # an operator's correction may have removed what was in the way
-        reader = FeedReader(self._kit, self.handle, table_of)
-        self._kit.spawn(reader.run(), "wallet feeds")
-        self._kit.spawn(self._watch(), "wallet settlements")
+        reader = FeedReader(self._runtime, self.handle, table_of)
+        self._runtime.spawn(reader.run(), "wallet feeds")
+        self._runtime.spawn(self._watch(), "wallet settlements")
 
     def register(self, server: grpc.aio.Server) -> None:
         """Add WalletService to the server."""
-        rpc.add_WalletServiceServicer_to_server(WalletServicer(self._kit.log, self.books, self), server)
+        rpc.add_WalletServiceServicer_to_server(WalletServicer(self._runtime.log, self.books, self), server)
 
     async def stop(self) -> None:
         """Finish what is queued."""
@@ -96,13 +96,13 @@ class WalletApp:
 
     async def _requests(self, entry: FeedEntry) -> list[tuple[int, Any]]:
         """Return what a table has asked by an entry; where the copy differs from its log, all that it asked lately."""
-        if not await is_original(self._kit.log, entry):
-            return await lately(self._kit.log, entry.stream, REQUESTS)
+        if not await is_original(self._runtime.log, entry):
+            return await lately(self._runtime.log, entry.stream, REQUESTS)
         event = decode_event(entry.event)
         return [] if event is None else [(entry.version, event)]
 
     async def _ask(self, line: TableQueue, event: Any, cause: tuple[str, int]) -> None:
-        command = command_for(line.table, event, allow_stacked=self._kit.settings.allow_stacked_decks)
+        command = command_for(line.table, event, allow_stacked=self._runtime.settings.allow_stacked_decks)
         if command is None:
             return
         if isinstance(command, CashOut):
@@ -157,7 +157,7 @@ class WalletApp:
         """
         line = TableQueue(table)
         stream = keys.table_log(keys.shard_of(table), table)
-        for version, event in await requests_of(self._kit.log, table, sitting_no):
+        for version, event in await requests_of(self._runtime.log, table, sitting_no):
             await self._ask(line, event, (stream, version))
         await self._finish(line)
 

@@ -33,11 +33,11 @@ from stud_eventlog.types import (
     LogRefuses,
     VersionConflict,
 )
-from stud_service.kit import Kit
 from stud_service.log_writer import LogWriter, behind, not_written, refusal_of
 from stud_service.mailbox import ANSWER_WITHIN_S, Mail, Mailbox, fail_all
 from stud_service.refusals import Refused
 from stud_service.retrying import patiently
+from stud_service.runtime import Runtime
 from stud_wire.codec import WireError
 from stud_wire.commits import Meta, decode_commit, encode_commit, encode_event
 from wallet_service.account_index import AccountIndex
@@ -91,16 +91,16 @@ Decided = tuple[Asked, Any, Append | None]
 class Book:
     """The ledger of one currency."""
 
-    def __init__(self, kit: Kit, currency: str) -> None:
+    def __init__(self, runtime: Runtime, currency: str) -> None:
         self.currency = currency
         self.stream = keys.ledger_log(currency)
         self.state = Ledger()
         """As decided so far, the last of it perhaps not durable yet: for deciding, and for where to look next."""
         self.entries = AccountIndex()
         """Of the same commits as the state."""
-        self.heavy = kit.heavy
-        self._kit = kit
-        self._writer = LogWriter(kit, self.stream, self._rebuild)
+        self.heavy = runtime.heavy
+        self._runtime = runtime
+        self._writer = LogWriter(runtime, self.stream, self._rebuild)
         self._mailbox = Mailbox(self._take, most=MAX_BATCH)
         self._behind = False
 
@@ -114,10 +114,10 @@ class Book:
         other currencies do not wait for it.
         """
         try:
-            await patiently(self._writer.refold, self._kit.log, what=f"load ledger {self.currency}")
+            await patiently(self._writer.refold, self._runtime.log, what=f"load ledger {self.currency}")
         except (ChainBroken, WireError) as fault:
             self._tell(fault)
-        self._mailbox.start(self._kit, f"ledger {self.currency}")
+        self._mailbox.start(self._runtime, f"ledger {self.currency}")
 
     async def stop(self) -> None:
         """Finish what is queued, take nothing new."""
@@ -153,7 +153,7 @@ class Book:
         state, entries, head = Ledger(), AccountIndex(), Head(0, bytes(32))
         now_s = asyncio.get_running_loop().time
         tell_at = now_s() + PROGRESS_EVERY_S
-        async for stored in self._kit.log.read_all(self.stream):
+        async for stored in self._runtime.log.read_all(self.stream):
             commit = decode_commit(stored.body)
             meta = commit.meta
             evolve(state, commit.events, stored.version, Origin(meta.actor, meta.request_id, meta.request_digest))
@@ -196,7 +196,7 @@ class Book:
         if self._behind:
             fail_all(waiting, behind(self.stream))
             return
-        if self._kit.log_refuses:  # deciding would be in vain, and memory be thrown away each time
+        if self._runtime.log_refuses:  # deciding would be in vain, and memory be thrown away each time
             fail_all([mail for mail in waiting if mail.command is not None], not_written())
             waiting = [mail for mail in waiting if mail.command is None]
 
@@ -219,7 +219,7 @@ class Book:
         Raises VersionConflict.
         """
         if any(mail.cause is not None and isinstance(mail.failure, Refused) for mail in waiting):
-            found = await self._kit.log.head(self.stream)
+            found = await self._runtime.log.head(self.stream)
             if found != head:
                 raise VersionConflict(self.stream, head.version, found.version)
 
@@ -227,7 +227,7 @@ class Book:
         mail.failure = mail.after.failure if mail.after is not None else None
         if mail.failure is not None:
             return mail, None, None
-        now = self._kit.clock()
+        now = self._runtime.clock()
         try:
             if mail.command is None:
                 return mail, mail.question(self.state) if mail.question is not None else None, None
@@ -259,7 +259,7 @@ class Book:
         key = key_of(command)
         if key is None or self.state.requests.get(key) is None:
             return None
-        return self._done(command, self._events(command, self._kit.clock()))
+        return self._done(command, self._events(command, self._runtime.clock()))
 
     def _done(self, command: Command, events: Sequence[Any]) -> Done:
         settled = self.state.settled.get(command.table, 0) if isinstance(command, SettleHand) else 0
@@ -275,7 +275,7 @@ class Book:
 
     def _append(self, mail: Asked, events: Sequence[Any], now: int) -> Append:
         origin = origin_of(mail.command) if mail.command is not None else NOWHERE
-        meta = Meta(now, origin.actor, origin.request_id, origin.content, mail.cause, self._kit.build)
+        meta = Meta(now, origin.actor, origin.request_id, origin.content, mail.cause, self._runtime.build)
         outbox = tuple(
             FeedItem(keys.ledger_feed(self.currency, keys.shard_of(event.table)), encode_event(event))
             for event in events

@@ -164,7 +164,7 @@ def test_not_even_the_owner_overwrites_or_deletes(clients: dict[str, Client], ke
 
 @pytest.mark.parametrize("left", [0, 1, 2])
 @pytest.mark.parametrize("service", [service.name for service in ALL if service.log is not None])
-async def test_an_owner_who_drops_the_beginning_of_his_log_cannot_hide_it(
+async def test_an_owner_who_drops_the_beginning_of_their_log_cannot_hide_it(
     server: EmbeddedServer, service: str, left: int
 ):
     """No access list forbids an argument of XADD, so this is possible; whoever reads next finds the chain broken."""

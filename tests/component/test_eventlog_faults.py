@@ -438,7 +438,7 @@ async def test_what_was_let_go_after_a_loss_is_no_further_loss(direct: RedisEven
     assert losses == []
 
 
-async def test_who_asks_while_idle_connections_are_let_go_gets_his_answer(direct: RedisEventLog):
+async def test_who_asks_while_idle_connections_are_let_go_gets_their_answer(direct: RedisEventLog):
     await write(direct, STREAM, b"1")
     losses: list[str] = []
     for wire in direct._wires:

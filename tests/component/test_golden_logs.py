@@ -27,7 +27,7 @@ from stud_core.state import Life, Phase, Table
 from stud_core.verdict_events import HandDisputed, HandVerified
 from stud_eventlog import keys
 from stud_eventlog.memory import MemoryEventLog, MemoryStore
-from stud_service.kit import Kit
+from stud_service.runtime import Runtime
 from stud_service.settings import ServiceSettings
 from stud_wire.commits import decode_commit
 from tests.support import golden_logs
@@ -140,7 +140,7 @@ async def test_each_hand_is_judged_again_as_it_was(path: Path):
     """By the engine and by the second opinion: verified, with the figures of then."""
     store = memory(path)
     log = MemoryEventLog(store)
-    referee = Referee(Kit("rules", ServiceSettings(), log), golden_logs.referee_key())
+    referee = Referee(Runtime("rules", ServiceSettings(), log), golden_logs.referee_key())
     said = {(e.table, e.hand_no): e for _, _, e in events(store, "verdicts") if isinstance(e, HandVerified)}
     judged = 0
     for table_id, _, closed in events(store, "deck"):

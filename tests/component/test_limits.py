@@ -23,7 +23,7 @@ from stud_service.limits import Limits
 from stud_service.refusals import Refused
 from stud_service.server_options import server_options
 from stud_service.settings import ServiceSettings
-from tests.support.kit import House, serving, token, until
+from tests.support.runtime import House, serving, token, until
 
 
 class Tables(rpc.TableServiceServicer):

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from stud_cli.local.supervisor import keep
 from stud_cli.local.system import LocalSystem, LocalSystemError, last_lines
-from tests.support.kit import until
+from tests.support.runtime import until
 from tests.support.valkey import command
 
 

@@ -12,7 +12,7 @@ from stud_cli.local.log_server import EmbeddedServer
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.trouble import Trouble
 from stud_service.healthcheck import check
-from tests.support.kit_process import Running, get_table, initialise, start
+from tests.support.runtime_process import Running, get_table, initialise, start
 from tests.support.valkey import command, fresh_server, session_server
 
 __all__ = ["fresh_server", "session_server", "start"]

@@ -23,7 +23,7 @@ from stud_service.health import Health
 from stud_service.server_options import SERVER_OPTIONS
 from tests.support import http2
 from tests.support.deep import either
-from tests.support.kit import House, serving, until
+from tests.support.runtime import House, serving, until
 from tools.sources import syntax_tree
 
 ROOT = Path(__file__).parents[2]

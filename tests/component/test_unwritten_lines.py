@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from stud_service.healthcheck import check
-from tests.support.kit_process import ROOT, Running, get_table, log_url, start
+from tests.support.runtime_process import ROOT, Running, get_table, log_url, start
 from tests.support.valkey import session_server, valkey_server
 
 __all__ = ["log_url", "session_server", "start", "valkey_server"]
@@ -149,7 +149,7 @@ def test_a_pipe_is_read_after_all(start, log_url):
     lines = [json.loads(line) for line in read.splitlines()]
     assert lines[-1]["event"] in {"stopped", "lines_dropped"}
     whys = {why for line in lines if line["event"] == "lines_dropped" for why in line["why"]}
-    assert any(why.startswith("ValueError at kit_app.py") for why in whys)
+    assert any(why.startswith("ValueError at runtime_app.py") for why in whys)
     assert any("nobody reads" in why for why in whys)
     assert {line["text"] for line in lines if line["event"] == "stdout"} == {"talk"}
 

@@ -22,7 +22,7 @@ REFUSED = {"closed tables", "preferences and seats", "streams"}
 
 
 @pytest.mark.timeout(300)
-async def test_whoever_asks_for_all_he_can_get_stops_nobody(tmp_path):
+async def test_whoever_asks_for_all_they_can_get_stops_nobody(tmp_path):
     async with LiveStack(tmp_path / "house") as stack:
         report = await measure(stack, PLAN)
         told = "\n".join(stack.log_path(name).read_text() for name in stack.processes)

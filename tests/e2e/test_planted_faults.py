@@ -309,7 +309,7 @@ async def test_a_table_whose_log_was_edited_is_refused_until_the_bytes_are_back(
 # --- what the referee cannot judge ------------------------------------------------------------------------------------
 
 
-async def test_an_operator_voids_a_running_hand_and_everybody_has_what_he_had(live: Live):
+async def test_an_operator_voids_a_running_hand_and_everybody_has_what_they_had(live: Live):
     async with await Table.begin(live, "voided") as table:
         await table.play_to(street=6)
         void = pb.VoidHandRequest(table=table.id, hand_no=1, reason="the lights went out")

@@ -63,7 +63,7 @@ class Watched(TableActor):
     def _after(self, made: Prepared, meta: Meta, head: Head) -> None:
         before = SHADOWS.get(self.table_id, TableState())
         super()._after(made, meta, head)
-        log: Any = self.kit.log
+        log: Any = self.runtime.log
         stored, stored_hash = log.store.data.logs[self.stream][head.version - 1]
         commit = decode_commit(stored.body)
         shadow = SHADOWS[self.table_id] = evolve(before, commit.events, stored.version)
@@ -89,7 +89,7 @@ async def test_rebuilt_and_live_state_are_equal_with_all_four_services(tmp_path:
             await asyncio.gather(*(game.play(SERVICES_HANDS, LIVELY) for game in games))
             for game in games:
                 assert game.table.verified_hand >= SERVICES_HANDS
-                again = await rebuild(system.kits["table"].log, game.actor.stream)
+                again = await rebuild(system.runtimes["table"].log, game.actor.stream)
                 assert (again.table, again.head) == (game.table, game.actor.head)
                 assert again.ended_at_ms == game.actor._ended_at_ms
                 assert vars(again.requests) == vars(game.actor.requests)

@@ -31,7 +31,7 @@ def balance(game: Game, account: str) -> int:
 
 async def events(game: Game, after: int = 0) -> list[Any]:
     """Everything in the table's log after a version."""
-    stored = await game.actor.kit.log.read(game.actor.stream, after)
+    stored = await game.actor.runtime.log.read(game.actor.stream, after)
     return [event for commit in stored for event in decode_commit(commit.body).events]
 
 
@@ -124,7 +124,7 @@ async def test_report_07_who_is_gone_after_posting_is_played_for_and_the_table_g
         assert game.table.verified_hand == 2
 
 
-def test_report_07_nobody_can_be_taken_out_of_his_seat_by_somebody_else():
+def test_report_07_nobody_can_be_taken_out_of_their_seat_by_somebody_else():
     """The contract has no call for it: whoever leaves asks himself (no request names an account), and an operator
     closes the table or voids the hand, both of which settle everybody."""
     methods = {name.removesuffix("Request") for name in dir(pb) if name.endswith("Request")}
@@ -296,7 +296,7 @@ async def test_report_14_who_comes_back_as_the_next_hand_starts_is_dealt_in_and_
 
 
 @simulated
-async def test_report_18_who_joins_a_game_he_is_in_gets_all_of_it_and_a_second_seat_is_refused_aloud(tmp_path):
+async def test_report_18_who_joins_a_game_they_are_in_gets_all_of_it_and_a_second_seat_is_refused_aloud(tmp_path):
     async with MemorySystem(tmp_path) as system:
         game = Game(system)
         await game.begin(3)

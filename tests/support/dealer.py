@@ -21,7 +21,7 @@ from stud_eventlog.log import EventLog
 from stud_eventlog.types import START, Append, FeedEntry, FeedItem, Head
 from stud_service.identity import Caller, set_caller
 from stud_service.keyring import KeyRing
-from stud_service.kit import Kit
+from stud_service.runtime import Runtime
 from stud_service.sealing import hand_key, open_down, open_order, open_seed
 from stud_service.settings import ServiceSettings
 from stud_wire.commits import DecodedCommit, Meta, decode_commit, decode_event, encode_commit, encode_event
@@ -108,11 +108,11 @@ class House:
         settings = ServiceSettings(allow_stacked_decks=stacked, keys_dir=Path("none"))
         self.log = log
         self.ring = ring
-        self.kit = Kit("dealer", settings, log, clock=lambda: 1_700_000_000_000)
+        self.runtime = Runtime("dealer", settings, log, clock=lambda: 1_700_000_000_000)
         self.seeds = Seeds(ring) if draw is None else Seeds(ring, draw)
-        self.shoes = Shoes(self.kit, self.seeds, capacity)
-        self.listener = Listener(self.kit, self.seeds, self.shoes)
-        self.servicer = DealerServicer(self.kit, self.seeds, self.shoes, wait_s)
+        self.shoes = Shoes(self.runtime, self.seeds, capacity)
+        self.listener = Listener(self.runtime, self.seeds, self.shoes)
+        self.servicer = DealerServicer(self.runtime, self.seeds, self.shoes, wait_s)
 
     async def entries(self, *tables: str) -> list[FeedEntry]:
         feeds = {keys.table_feed(keys.shard_of(table)) for table in tables}

@@ -12,9 +12,9 @@ from stud_eventlog import keys
 from stud_eventlog.log import EventLog
 from stud_eventlog.types import Append, EventLogError, FeedEntry, FeedItem
 from stud_service.feeds import FeedReader, Poison
-from stud_service.kit import Kit
+from stud_service.runtime import Runtime
 from stud_service.settings import ServiceSettings
-from tests.support.kit import until
+from tests.support.runtime import until
 
 SERVICE = "dealer"
 
@@ -90,9 +90,9 @@ def key(entry: FeedEntry) -> str | None:
 
 
 def reader_for(echo: Echo, tables: Sequence[str], **options: object) -> FeedReader:
-    kit = Kit(SERVICE, ServiceSettings(), echo.log)
+    runtime = Runtime(SERVICE, ServiceSettings(), echo.log)
     feeds = sorted({feed_of(table) for table in tables})
-    return FeedReader(kit, echo.handle, key, **{"feeds": feeds, "block_ms": 50, **options})  # type: ignore[arg-type]
+    return FeedReader(runtime, echo.handle, key, **{"feeds": feeds, "block_ms": 50, **options})  # type: ignore[arg-type]
 
 
 async def main(url: str, tables: Sequence[str]) -> None:

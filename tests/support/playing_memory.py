@@ -97,7 +97,7 @@ class Game:
     async def operate_wallet(self, method: str, **fields: Any) -> Any:
         """Calls the wallet in the table's currency, as somebody who may."""
         app = self.system.service("wallet")
-        servicer = WalletServicer(app._kit.log, app.books, app)
+        servicer = WalletServicer(app._runtime.log, app.books, app)
         kind: Any = getattr(wallet, f"{method}Request")
         request = kind(**{"currency": self.table.rules.currency, "request_id": next(self._ids)} | fields)
         return await self.system.calls(servicer, method, request, "carl", ("cashier", "operator"))

@@ -16,7 +16,7 @@ from stud_core.ruleset import TableConfig
 from stud_core.verdict_events import HandDisputed, HandVerified
 from stud_eventlog.memory import MemoryEventLog
 from stud_service.keyring import Key
-from stud_service.kit import Kit
+from stud_service.runtime import Runtime
 from stud_service.settings import ServiceSettings
 from stud_wire.commits import decode_commit
 from tests.support.referee_hands import REFEREE_KEY, Rig, config_of
@@ -39,8 +39,8 @@ class Court:
 
     def appoint(self, key: Key = REFEREE_KEY) -> None:
         """A referee that knows nothing yet, as after a restart."""
-        self.kit = Kit("rules", ServiceSettings(), self.log)
-        self.referee = Referee(self.kit, key)
+        self.runtime = Runtime("rules", ServiceSettings(), self.log)
+        self.referee = Referee(self.runtime, key)
 
     async def open(self, stacks: Sequence[int] = (10_000, 10_000, 10_000), **how: bool) -> None:
         await self.log.initialise()

@@ -20,9 +20,9 @@ from stud_eventlog.memory import MemoryEventLog, MemoryStore
 from stud_service.clock import Clock
 from stud_service.identity import Caller, set_caller
 from stud_service.keyring import ensure_dev_keys
-from stud_service.kit import Kit
 from stud_service.limits import Limits
 from stud_service.log_watch import LogWatch
+from stud_service.runtime import Runtime
 from stud_service.settings import ServiceSettings
 from table_service.actor import TableActor
 from table_service.app import TableApp
@@ -30,7 +30,7 @@ from table_service.servicer import TableServicer
 from wallet_service.app import WalletApp
 
 EPOCH_MS = 1_700_000_000_000
-APPS: dict[str, Callable[[Kit], Any]] = {
+APPS: dict[str, Callable[[Runtime], Any]] = {
     "wallet": WalletApp,
     "dealer": DealerApp,
     "rules": RulesApp,
@@ -100,8 +100,8 @@ class MemorySystem:
         self.settings = settings
         self.names = names or tuple(APPS)
         self.apps: dict[str, Any] = {}
-        self.kits: dict[str, Kit] = {}
-        self.factories: dict[str, Callable[[Kit], Any]] = dict(APPS)
+        self.runtimes: dict[str, Runtime] = {}
+        self.factories: dict[str, Callable[[Runtime], Any]] = dict(APPS)
         self.clock: Callable[[], Callable[[], int]] = lambda: virtual_ms
         """Makes the clock of a service."""
         self.watching = False
@@ -118,7 +118,7 @@ class MemorySystem:
         for name in reversed(list(self.apps)):
             await self.stop(name)
 
-    def kit(self, name: str) -> Kit:
+    def runtime(self, name: str) -> Runtime:
         settings = ServiceSettings(
             keys_dir=self.keys_dir,
             currencies=self.currencies,
@@ -126,16 +126,16 @@ class MemorySystem:
             build="test",
             **self.settings,
         )
-        return Kit(name, settings, MemoryEventLog(self.store), clock=self.clock(), limits=Limits(settings))
+        return Runtime(name, settings, MemoryEventLog(self.store), clock=self.clock(), limits=Limits(settings))
 
     async def start(self, name: str) -> Any:
-        kit = self.kits[name] = self.kit(name)
-        app = self.apps[name] = self.factories[name](kit)
+        runtime = self.runtimes[name] = self.runtime(name)
+        app = self.apps[name] = self.factories[name](runtime)
         await app.start()
-        if isinstance(kit.clock, Clock):
-            kit.spawn(kit.watch_clock(), "watch clock")
+        if isinstance(runtime.clock, Clock):
+            runtime.spawn(runtime.watch_clock(), "watch clock")
         if self.watching:
-            kit.spawn(LogWatch(kit, lambda: None).run(), "watch log")
+            runtime.spawn(LogWatch(runtime, lambda: None).run(), "watch log")
         return app
 
     async def stop(self, name: str) -> None:
@@ -144,14 +144,14 @@ class MemorySystem:
 
     async def crash(self, name: str) -> None:
         """Ends a service without any of its goodbyes. What it had handed to the log may still come about."""
-        kit = self.kits.pop(name)
+        runtime = self.runtimes.pop(name)
         app = self.apps.pop(name)
         if name == "table":
             for actor in app.registry.all():
                 actor._timer.cancel()
-        await kit.tasks.cancel_all()
-        await kit.log.close()
-        assert kit.tasks.fault is None, kit.tasks.fault
+        await runtime.tasks.cancel_all()
+        await runtime.log.close()
+        assert runtime.tasks.fault is None, runtime.tasks.fault
 
     # Calls
 

@@ -10,20 +10,20 @@ import sys
 
 from stud_eventlog import keys
 from stud_eventlog.types import Append
-from stud_service.kit import Kit
 from stud_service.run import run
+from stud_service.runtime import Runtime
 from wallet_service.app import WalletApp
 
 
 class SlowApp(WalletApp):
     """The wallet, after a while."""
 
-    def __init__(self, kit: Kit) -> None:
-        super().__init__(kit)
-        self._slow_kit = kit
+    def __init__(self, runtime: Runtime) -> None:
+        super().__init__(runtime)
+        self._slow_runtime = runtime
 
     async def start(self) -> None:
-        log, stream = self._slow_kit.log, keys.deck_log(0, "slow")
+        log, stream = self._slow_runtime.log, keys.deck_log(0, "slow")
         head = await log.head(stream)
         await log.append(Append(stream, head.version, head.hash, os.urandom(16), b"something"))
         for _ in range(int(float(os.environ.get("STUD_TEST_SLOW_S", "0")) * 10)):

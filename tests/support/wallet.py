@@ -25,10 +25,10 @@ from stud_core.ledger.postings import postings_of
 from stud_eventlog import keys
 from stud_eventlog.log import EventLog
 from stud_eventlog.types import START, Append, FeedItem
-from stud_service.kit import Kit
+from stud_service.runtime import Runtime
 from stud_service.settings import ServiceSettings
 from stud_wire.commits import Meta, decode_commit, decode_event, encode_commit, encode_event
-from tests.support.kit import serving, token
+from tests.support.runtime import serving, token
 from tests.support.waiting import until
 from wallet_service.app import WalletApp
 
@@ -172,13 +172,13 @@ class Office:
     currencies: tuple[str, ...] = ("EUR", "XTS")
     stacked: bool = False
     now_ms: int = 1_000_000
-    kit: Kit = field(init=False)
+    runtime: Runtime = field(init=False)
     app: WalletApp = field(init=False)
 
     def __post_init__(self) -> None:
         settings = ServiceSettings(currencies=self.currencies, allow_stacked_decks=self.stacked, keys_dir=Path("none"))
-        self.kit = Kit("wallet", settings, self.log, clock=lambda: self.now_ms)
-        self.app = WalletApp(self.kit)
+        self.runtime = Runtime("wallet", settings, self.log, clock=lambda: self.now_ms)
+        self.app = WalletApp(self.runtime)
 
     async def fund(self, **players: int) -> None:
         """Open accounts and pay in, as a cashier does."""
@@ -191,11 +191,11 @@ class Office:
         return await self.app.books[currency].submit(command)
 
     def check_alive(self) -> None:
-        assert self.kit.tasks.fault is None, self.kit.tasks.fault
+        assert self.runtime.tasks.fault is None, self.runtime.tasks.fault
 
     async def close(self) -> None:
         await self.app.stop()
-        await self.kit.tasks.cancel_all()
+        await self.runtime.tasks.cancel_all()
 
     @contextlib.asynccontextmanager
     async def open_to_callers(self) -> AsyncIterator[rpc.WalletServiceStub]:

@@ -110,15 +110,15 @@ class House:
 
     def servicer(self, service: str) -> Any:
         app = self.system.service(service)
-        kit = self.system.kits[service]
+        runtime = self.system.runtimes[service]
         match service:
             case "table":
                 return TableServicer(app.registry, app.streams)
             case "dealer":
-                return DealerServicer(kit, app._seeds, app.shoes)
+                return DealerServicer(runtime, app._seeds, app.shoes)
             case "rules":
-                return RulesServicer(kit, app.referee, app.resolver)
-        return WalletServicer(kit.log, app.books, app)
+                return RulesServicer(runtime, app.referee, app.resolver)
+        return WalletServicer(runtime.log, app.books, app)
 
     async def answer(self, name: str, call: Call, account: str) -> str:
         """Has somebody call, and returns DONE or why it was refused."""
@@ -280,7 +280,7 @@ async def test_a_hand_of_long_ago_is_not_audited_by_who_was_in_it(tmp_path: Path
 
 
 @simulated
-async def test_nobody_decides_about_his_own_account(tmp_path: Path):
+async def test_nobody_decides_about_their_own_account(tmp_path: Path):
     """Wherever he sits; and everybody may about another's, also one who sits beside him."""
     async with MemorySystem(tmp_path) as system:
         house = House(system)
@@ -321,7 +321,7 @@ async def test_it_is_judged_when_it_is_decided_not_when_it_is_asked(tmp_path: Pa
 
 
 @simulated
-async def test_what_was_decided_before_he_sat_down_is_answered_again_as_it_was(tmp_path: Path):
+async def test_what_was_decided_before_they_sat_down_is_answered_again_as_it_was(tmp_path: Path):
     async with MemorySystem(tmp_path) as system:
         house = House(system)
         await house.open()

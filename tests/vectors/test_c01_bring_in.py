@@ -108,7 +108,7 @@ def test_vector_010_no_option_for_a_called_bring_in(rules: Ruleset):
 
 @pytest.mark.rules("P59", "P60")
 @playnow
-def test_vector_011_a_completion_gives_the_bring_in_his_turn(rules: Ruleset):
+def test_vector_011_a_completion_gives_the_bring_in_their_turn(rules: Ruleset):
     table = opened(rules)
     table.play("2 complete 500")
     assert table.bets() == {1: 200, 2: 500}

@@ -105,7 +105,7 @@ def test_vector_033_fourth_street_without_burn(rules: Ruleset):
 
 
 @both
-def test_vector_034_an_all_in_player_gets_his_cards(rules: Ruleset):
+def test_vector_034_an_all_in_player_gets_their_cards(rules: Ruleset):
     table = deal(rules, 3, stacks={1: 50})
     assert table.hand.all_in[1]
     table.passively_to_the_end()

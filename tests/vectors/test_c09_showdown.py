@@ -212,7 +212,7 @@ def test_vector_124_an_uncalled_winner_chooses(rules: Ruleset, answer: str):
 
 
 @playnow
-def test_vector_124_others_cannot_answer_his_prompt(rules: Ruleset):
+def test_vector_124_others_cannot_answer_their_prompt(rules: Ruleset):
     table = on_the_river(rules, best=1)
     last = table.play("1 bet 1000", "2 fold", "3 fold")
     number = only(last, ev.ShowPrompted).prompt_id

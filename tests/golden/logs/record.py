@@ -24,8 +24,8 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud_core.events import PromptKind, Verb
 from stud_core.state import Phase, Sitting, Table
 from stud_eventlog.memory import MemoryEventLog
-from stud_service.kit import Kit
 from stud_service.refusals import Refused
+from stud_service.runtime import Runtime
 from tests.support import golden_logs
 from tests.support.playing_memory import LIVELY, STAY, Game
 from tests.support.system_memory import MemorySystem, VirtualLoop
@@ -44,10 +44,10 @@ class GoldenSystem(MemorySystem):
         super().__init__(folder)
         self.build = build
 
-    def kit(self, name: str) -> Kit:
-        made = super().kit(name)
+    def runtime(self, name: str) -> Runtime:
+        made = super().runtime(name)
         settings = made.settings.model_copy(update={"build": self.build})
-        return Kit(name, settings, MemoryEventLog(self.store), clock=made.clock)
+        return Runtime(name, settings, MemoryEventLog(self.store), clock=made.clock)
 
 
 class Player(Game):

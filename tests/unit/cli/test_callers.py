@@ -7,7 +7,7 @@ import pytest
 from stud_cli.local.callers import TTL_S, RenewedToken
 from stud_service.identity import Caller
 from stud_service.tokens import Verifier
-from tests.support.kit import KEY
+from tests.support.runtime import KEY
 
 
 def test_a_token_is_renewed_long_before_it_runs_out(monkeypatch: pytest.MonkeyPatch):

@@ -89,7 +89,7 @@ def test_in_a_thread_signals_are_left_alone():
         assert pool.submit(lambda: run_with_one_stop(work())).result() == before
 
 
-def test_who_was_started_to_outlive_his_terminal_does():
+def test_who_was_started_to_outlive_their_terminal_does():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with OneStop():

@@ -22,7 +22,7 @@ from stud_service.refusals import Refused
 from stud_topology.services import SERVICES
 from stud_wire.codec import from_message
 from tests.support.contract import contract_of
-from tests.support.kit import House, serving, token
+from tests.support.runtime import House, serving, token
 
 
 class Tables(rpc.TableServiceServicer):
@@ -142,7 +142,7 @@ async def test_three_attempts_are_enough(client, tables):
     assert error.passing
 
 
-async def test_who_asked_too_often_asks_again_when_he_was_told_to(client, tables):
+async def test_who_asked_too_often_asks_again_when_they_were_told_to(client, tables):
     tables.fails, tables.reason, tables.more = 4, "RATE_LIMITED", {"retry_after_ms": "250"}
     began = asyncio.get_running_loop().time()
     assert (await client.tables.SitOut(pb.SitOutRequest(table="t"))).version == 5

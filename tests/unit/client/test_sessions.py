@@ -13,7 +13,7 @@ from stud_cli.local.ports import Port
 from stud_client import Endpoints, StudClient, StudError, following
 from stud_client.session import TableSession
 from stud_service.refusals import Refused
-from tests.support.kit import House, serving, token, until
+from tests.support.runtime import House, serving, token, until
 
 
 def hash_at(version: int) -> bytes:

@@ -533,7 +533,7 @@ def test_away_players_fold_at_their_turn():
 
 @pytest.mark.knob("away_folds_now", True)
 @pytest.mark.parametrize("away_folds_now", [True, False])
-def test_who_only_missed_his_clock_has_his_turns_in_this_hand(away_folds_now: bool):
+def test_who_only_missed_their_clock_has_their_turns_in_this_hand(away_folds_now: bool):
     """B.18: he sits out from the next hand on; to fold at once is for who pressed Sit Out."""
     house = fourth(knobs(RULES, away_folds_now=away_folds_now), up={1: "Ac Kd Qh", 2: "2c Td 8h", 3: "3d 7s 4h"})
     assert house.hand.turn_seat == 1

@@ -64,7 +64,7 @@ def others(table: TableDriver) -> Iterator[int]:
     return (seat for seat in hand.order if seat != hand.turn_seat and hand.live[seat] and not hand.all_in[seat])
 
 
-def on_his_turn(table: TableDriver, seat: int, verb: Verb, size: Size | None) -> bool:
+def on_their_turn(table: TableDriver, seat: int, verb: Verb, size: Size | None) -> bool:
     """Whether the table would take this action were it his turn now."""
     state = thaw(table.state, table.state.version)
     hand = state.running
@@ -83,7 +83,7 @@ def test_ahead_is_taken_what_would_be_taken_on_the_turn(rules: Ruleset, position
         for verb, size in REQUESTS:
             if verb in bet_ahead.BUTTONS:
                 chosen = bet_ahead.choose(table.state, account(seat), verb, size)
-                assert isinstance(chosen, PreAction) is on_his_turn(table, seat, verb, size), (seat, verb, size)
+                assert isinstance(chosen, PreAction) is on_their_turn(table, seat, verb, size), (seat, verb, size)
                 if isinstance(chosen, Rejection):
                     assert chosen.reason is Reason.ILLEGAL_ACTION
                     assert chosen.legal == bet_ahead.choices(table.state, account(seat))

@@ -95,7 +95,7 @@ def asked_house() -> House:
 
 @pytest.mark.rules("P6", "P7", "P8")
 @pytest.mark.parametrize(("ruleset", "asked", "posting"), [(PLAYNOW, (1, 2), ()), (WILLIAM_HILL, (), (1, 2))])
-def test_whose_ante_posts_itself_when_he_chose_nothing(
+def test_whose_ante_posts_itself_when_they_chose_nothing(
     ruleset: Ruleset, asked: tuple[int, ...], posting: tuple[int, ...]
 ):
     house = House(ruleset)

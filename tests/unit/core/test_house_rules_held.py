@@ -152,7 +152,7 @@ def beaten(rules: Ruleset) -> TableDriver:
 
 @both
 @pytest.mark.parametrize("decided", [uncalled, beaten])
-def test_who_does_not_say_in_time_whether_he_shows_stays_hidden(
+def test_who_does_not_say_in_time_whether_they_show_stays_hidden(
     rules: Ruleset, decided: Callable[[Ruleset], TableDriver]
 ):
     assert "Without an answer in time your cards stay hidden." in told(rules, "Showdown")
@@ -190,7 +190,7 @@ def test_a_pot_that_one_player_alone_can_win_is_not_called(rules: Ruleset):
 
 
 @both
-def test_a_pot_of_one_claimant_does_not_bring_him_forward(rules: Ruleset):
+def test_a_pot_of_one_claimant_does_not_bring_them_forward(rules: Ruleset):
     """Nobody can bet the river: who would have acted first shows first, the claimant hides what lost the main pot."""
     table = fifth_street(rules, behind={1: 1_000}, down={1: "As Ad 2h", 2: "5d 4c 3c", 3: "9d Th Js"})
     table.play("1 bet 1000", "2 raise 2000", "3 call", "2 check", "3 fold")

@@ -147,7 +147,7 @@ def test_who_is_asked_and_leaves_mucks():
     assert kinds(house.send(cmd.LeaveSeat("a1"))) == ["LeaveRequested"]
 
 
-def test_the_first_shower_shows_also_when_he_loses():
+def test_the_first_shower_shows_also_when_they_lose():
     house = river(showing=())
     events = house.play("1 check, 2 bet, 3 call, 1 raise, 2 raise, 3 fold, 1 call")
     assert [e.seat for e in events if isinstance(e, ev.HandShown)] == [2, 1]

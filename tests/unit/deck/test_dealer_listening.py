@@ -79,7 +79,7 @@ async def test_an_opened_table_gets_a_deck(log: MemoryEventLog, house: House, ta
     assert house.seeds.open(T, committed).commitment == committed.commitment
     (commit,) = await commits(log, T)
     assert commit.meta.cause == (keys.table_log(keys.shard_of(T), T), 1)
-    assert commit.meta.at_ms == house.kit.clock()
+    assert commit.meta.at_ms == house.runtime.clock()
 
 
 async def test_nobody_is_told_the_seed_not_even_sealed(log: MemoryEventLog, house: House, tables: Tables):

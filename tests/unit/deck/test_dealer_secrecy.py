@@ -17,7 +17,7 @@ from stud_service.feeds import Poison
 from stud_service.keyring import KeyRing
 from stud_wire.commits import decode_commit, decode_event
 from tests.support.dealer import House, Tables, as_caller, deal, deck_events
-from tests.support.kit import logged
+from tests.support.runtime import logged
 
 T = "t-1"
 SEED = b"canary-seed-canary-seed-canary-s"

@@ -129,7 +129,7 @@ def test_shown_cards_may_have_been_up():
 
 
 @pytest.mark.parametrize("text", ["Kd Qc Jh 2s Kh Ks 9d", "Kd Qc Jh 2s 7c 7d 7h 7s"])
-def test_a_show_of_cards_that_he_cannot_have_contradicts_the_record(text: str):
+def test_a_show_of_cards_that_they_cannot_have_contradicts_the_record(text: str):
     hand = heads_up((LOW_UP, "?? ?? ??"), (HIGH_UP, "?? ?? ??"), shows={"P2": text}, awards={"P2": 120})
     with pytest.raises(ContradictionError, match="P2 shows"):
         course(hand)

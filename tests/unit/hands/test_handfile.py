@@ -83,7 +83,7 @@ def test_what_contradicts_itself_is_a_wrong_hand_and_no_malformed_one(change: Ca
     assert why in judge(parse_hand(json.dumps(hand)), Random(1)).why
 
 
-def test_nobody_is_dealt_a_card_after_he_folded():
+def test_nobody_is_dealt_a_card_after_they_folded():
     hand = hands()[1]
     folded = events(hand, "fold")[0]["player"]
     events(hand, "street")[-1]["cards"][folded] = ["??"]

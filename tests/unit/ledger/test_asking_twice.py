@@ -126,7 +126,7 @@ async def test_what_two_operators_decided_is_answered_though_the_sitting_is_paid
         assert asking.office.app.books["EUR"].state.balance("player:ann") == 999
 
 
-async def test_who_opens_his_own_account_again_and_again_writes_nothing(log: MemoryEventLog):
+async def test_who_opens_their_own_account_again_and_again_writes_nothing(log: MemoryEventLog):
     """Every client does it at its start. The answer is that of the call that opened it."""
     asking = Asking()
     async with asking.at(log):

@@ -19,7 +19,7 @@ from wallet_service.servicer import WalletServicer
 async def call(system: MemorySystem, method: str, who: str, role: str, **fields) -> object:
     app = system.service("wallet")
     request = getattr(pb, f"{method}Request")(**fields)
-    return await system.calls(WalletServicer(app._kit.log, app.books, app), method, request, who, (role,))
+    return await system.calls(WalletServicer(app._runtime.log, app.books, app), method, request, who, (role,))
 
 
 @simulated
@@ -56,7 +56,7 @@ async def test_a_ledger_that_was_edited_holds_up_its_currency_only(tmp_path: Pat
         await call(system, "Deposit", "carl", "cashier", currency="EUR", account="ada", amount=1, request_id="1")
         after = (await call(system, "GetAccount", "ada", "player", currency="EUR")).balance  # type: ignore[attr-defined]
         assert after == before + 1
-        for letter in await system.kits["wallet"].log.dead_list("wallet"):  # as `stud dead retry` does
-            await system.kits["wallet"].log.request_retry("wallet", letter.shard, letter.table_id)
+        for letter in await system.runtimes["wallet"].log.dead_list("wallet"):  # as `stud dead retry` does
+            await system.runtimes["wallet"].log.request_retry("wallet", letter.shard, letter.table_id)
         async with asyncio.timeout(600):
             await euros.close()

@@ -148,7 +148,7 @@ def test_a_hand_that_does_not_concern_a_blocked_cash_out_does_not_pay_it():
     assert len(till.settle(1, (2, "bob", -1), (3, "ann", 1))) == 1
 
 
-def test_nobody_is_paid_while_a_hand_with_him_is_open():
+def test_nobody_is_paid_while_a_hand_with_them_is_open():
     till = two_seated()
     for claim in (500, None):
         blocked = decide(till.state, cmd.CashOut(T, 1, "ann", claim, after_hand=1), 0)

@@ -48,7 +48,7 @@ def account_calls(who: str, account: str) -> list[Command]:
 
 
 @pytest.mark.parametrize("who", ["ann", "bob", "cleo", "dora"])
-def test_his_own_account_is_not_his_to_decide(who: str):
+def test_their_own_account_is_not_theirs_to_decide(who: str):
     for command in account_calls(who, who):
         refusal = till().refuses(command)
         assert refusal.reason == "OWN_INTEREST"
@@ -74,7 +74,7 @@ def test_money_at_a_table_is_not_for_those_to_decide_who_sit_there(who: str, int
         assert (reason == "OWN_INTEREST") is interested, command
 
 
-def test_his_own_sitting_that_is_paid_is_his_all_the_same():
+def test_their_own_sitting_that_is_paid_is_theirs_all_the_same():
     assert till().refuses(cmd.ResolveCashOut(T, 3, 5, "cleo", "more")).reason == "OWN_INTEREST"
     assert till().refuses(adjust("cleo", f"escrow:{T}:3")).reason == "OWN_INTEREST"
     assert till().refuses(cmd.ResolveCashOut(T, 3, 5, "dora", "more")).reason == "NOTHING_BLOCKED"

@@ -180,7 +180,7 @@ class Wallet(RuleBasedStateMachine):
     # What always holds
 
     @invariant()
-    def everybody_has_what_he_owns(self) -> None:
+    def everybody_has_what_they_own(self) -> None:
         expected = {f"player:{account}": money for account, money in self.home.items()}
         expected |= {f"escrow:{table}:{number}": money for (table, number), money in self.at_table.items()}
         expected |= {"house:rake": self.rake, "house:cashier": -self.outside}

@@ -136,7 +136,7 @@ async def test_a_dropped_claim_that_is_wrong_is_held_for_two_operators(
     assert answers[-1].amount == 500
 
 
-async def test_who_has_not_asked_for_his_money_is_not_paid(office: Office, floor: Floor):
+async def test_who_has_not_asked_for_their_money_is_not_paid(office: Office, floor: Floor):
     for operator in ("op-1", "op-2"):
         with pytest.raises(Exception, match="no blocked cash-out"):
             await resolve(office, operator, 500)
@@ -207,7 +207,7 @@ async def test_the_table_takes_the_answer_to_a_request_that_was_dropped(
             await game.step()
         sitting = game.table.of("ada")
         assert sitting is not None
-        log = system.kits["wallet"].log
+        log = system.runtimes["wallet"].log
         with monkeypatch.context() as patch:
             patch.setattr(module, "command_for", broken)
             await game.send("ada", tpb.LeaveSeatRequest())

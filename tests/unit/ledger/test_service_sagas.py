@@ -64,7 +64,7 @@ async def test_a_late_funding_is_paid_back_by_the_message_behind_it(office: Offi
     assert (await floor.balances())["player:ann"] == 1000
 
 
-async def test_who_never_sat_is_paid_even_when_he_was_declined(office: Office, floor: Floor):
+async def test_who_never_sat_is_paid_even_when_they_were_declined(office: Office, floor: Floor):
     await floor.say(T, buy_in(1, "ghost"))
     await floor.say(T, cash_out(1, "ghost", None))
     answers = await floor.hears(T, ev.BuyInDeclined, ev.CashedOut)
@@ -142,7 +142,7 @@ async def test_a_disputed_hand_moves_nothing_until_it_is_resolved(office: Office
     await floor.hears(T, ev.BuyInFunded, ev.BuyInFunded, ev.CashedOut)
 
 
-async def test_a_resolution_as_void_pays_everybody_what_he_had(office: Office, floor: Floor):
+async def test_a_resolution_as_void_pays_everybody_what_they_had(office: Office, floor: Floor):
     await seat_two(floor, T)
     await floor.judge(disputed(T, 1, *HAND, rake=5), resolved(T, 1))
     await floor.say(T, cash_out(1, "ann", 500, 1), cash_out(2, "bob", 500, 1))

@@ -150,7 +150,7 @@ def test_a_top_up_counts_for_the_claim():
     assert till.leave(1, "ann", 600) == [ev.CashedOut(T, 1, "ann", 600)]
 
 
-def test_who_never_sat_is_paid_what_his_escrow_holds():
+def test_who_never_sat_is_paid_what_their_escrow_holds():
     till = Till(ann=700)
     till.seat(1, "ann", 500)
     assert till.leave(1, "ann", None) == [ev.CashedOut(T, 1, "ann", 500)]

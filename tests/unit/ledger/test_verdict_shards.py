@@ -243,7 +243,7 @@ async def test_a_wallet_that_stood_still_while_two_tables_of_a_shard_played_sett
         games = [Game(system, table) for table in TABLES[:2]]
         for game in games:
             await game.begin(2)
-        log: Any = system.kits["wallet"].log
+        log: Any = system.runtimes["wallet"].log
         may_read, read_feeds = asyncio.Event(), log.read_feeds
 
         async def read(*request: Any) -> list[FeedEntry]:

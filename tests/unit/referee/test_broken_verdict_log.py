@@ -45,8 +45,8 @@ def balances(system: MemorySystem, *accounts: str) -> int:
 async def reasons(system: MemorySystem) -> set[str]:
     """What operators are told who ask about the hurt table."""
     referee, desk = system.service("rules"), system.service("wallet")
-    judge = RulesServicer(system.kits["rules"], referee.referee, referee.resolver)
-    cashier = WalletServicer(system.kits["wallet"].log, desk.books, desk)
+    judge = RulesServicer(system.runtimes["rules"], referee.referee, referee.resolver)
+    cashier = WalletServicer(system.runtimes["wallet"].log, desk.books, desk)
     choice = table_events_pb2.RESOLUTION_CHOICE_VOID
     calls = (
         (judge, "ListVerdicts", rules.ListVerdictsRequest(table=HURT)),

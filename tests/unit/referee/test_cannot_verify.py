@@ -199,7 +199,7 @@ async def test_a_waiting_hand_holds_up_its_own_table_only_and_is_tried_again(
     del court.rows(rig.table_stream)[-3:]  # the end of the hand, and the deck of the next one behind it
     from rules_service.referee import table_of
 
-    reader = FeedReader(court.kit, court.referee.handle, table_of, feeds=[rig.feed], block_ms=20)
+    reader = FeedReader(court.runtime, court.referee.handle, table_of, feeds=[rig.feed], block_ms=20)
     tasks = [asyncio.create_task(reader.run()), asyncio.create_task(court.referee.waiting.retry_on())]
     try:
         await until(lambda: any(w.attempts > 1 for w in court.referee.waiting.tables.values()))
@@ -254,7 +254,7 @@ async def test_a_hand_that_operators_decided_is_not_judged_later(court: Court):
     kept = court.rows(court.rig.deck_stream)[:]
     del court.rows(court.rig.deck_stream)[-3:-1]
     await waits(court, Obstacle.MISSING_LOG)
-    resolver = Resolver(court.kit, court.referee)
+    resolver = Resolver(court.runtime, court.referee)
     for operator in ("op-1", "op-2"):
         await resolver.resolve(Request("t-1", 2, ResolutionChoice.VOID, "lost", operator, "r"))
     assert court.referee.waiting.tables == {}
@@ -276,7 +276,7 @@ async def test_a_decision_whose_operator_went_away_ends_the_waiting_too(court: C
     await court.rig.play_hand(mischief=0)
     del court.rows(court.rig.deck_stream)[-3:-1]
     await waits(court, Obstacle.MISSING_LOG)
-    resolver = Resolver(court.kit, court.referee)
+    resolver = Resolver(court.runtime, court.referee)
 
     def resolve(operator: str) -> Any:
         return resolver.resolve(Request("t-1", 2, ResolutionChoice.VOID, "lost", operator, "r"))

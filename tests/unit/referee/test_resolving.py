@@ -38,7 +38,7 @@ def ask(court: Court, operator: str, choice: ResolutionChoice = REFEREE, **field
     """An operator's call; its request_id is his own unless said."""
     content = {"hand_no": 2, "reason": "seen on tape", "request_id": f"r-{operator}-{choice.name}", **fields}
     request = Request("t-1", content["hand_no"], choice, content["reason"], operator, content["request_id"])
-    return Resolver(court.kit, court.referee).resolve(request)
+    return Resolver(court.runtime, court.referee).resolve(request)
 
 
 async def refused(reason: str, call: Any) -> Refused:
@@ -169,7 +169,7 @@ async def test_hands_that_are_not_over_cannot_be_decided():
     await court.rig.start()
     await refused("HAND_NOT_ENDED", ask(court, "op-1", VOID))
     request = Request("no-such-table", 1, VOID, "x", "op-1", "r")
-    await refused("UNKNOWN_TABLE", Resolver(court.kit, court.referee).resolve(request))
+    await refused("UNKNOWN_TABLE", Resolver(court.runtime, court.referee).resolve(request))
 
 
 async def test_hands_are_decided_in_their_order():
@@ -207,7 +207,7 @@ async def test_a_void_hand_can_be_decided_and_has_no_figures():
     await court.hand()
 
 
-async def test_where_the_referee_cannot_judge_his_figures_cannot_be_chosen():
+async def test_where_the_referee_cannot_judge_their_figures_cannot_be_chosen():
     court = await stolen()
     kept = court.rows(court.rig.deck_stream)[:]
     _, closed = await court.rig.notice(2)
@@ -252,7 +252,7 @@ async def test_whoever_was_in_the_hand_neither_proposes_nor_decides():
     await refused("OWN_INTEREST", ask(court, "a3", TABLE))  # before it is said that it is decided
 
 
-async def test_whoever_sits_at_the_table_decides_nothing_though_he_was_not_in_the_hand():
+async def test_whoever_sits_at_the_table_decides_nothing_though_they_were_not_in_the_hand():
     """From the reservation until he is paid."""
     court = await stolen()
     send = court.rig.send

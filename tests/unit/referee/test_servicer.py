@@ -36,7 +36,7 @@ async def court() -> Court:
 @pytest.fixture
 def service(court: Court) -> RulesServicer:
     as_("operator")
-    return RulesServicer(court.kit, court.referee, Resolver(court.kit, court.referee))
+    return RulesServicer(court.runtime, court.referee, Resolver(court.runtime, court.referee))
 
 
 def as_(*roles: str, account: str = "op-1") -> None:
@@ -83,7 +83,7 @@ async def test_a_table_says_where_its_rules_are_not_the_presets():
     await court.open()
     await court.hand()
     as_("player")
-    service = RulesServicer(court.kit, court.referee, Resolver(court.kit, court.referee))
+    service = RulesServicer(court.runtime, court.referee, Resolver(court.runtime, court.referee))
     table = await service.GetRuleset(pb.GetRulesetRequest(table=court.rig.config.table_id), CONTEXT)
     assert "this house has changed what stands under: " in table.text[0]
     assert "Rake" in table.text[0]

@@ -187,7 +187,7 @@ async def test_a_resolution_that_nobody_made_is_found(court: Court):
     assert "WRONG_VERDICT" in await impossible(court, resolved)
 
 
-async def test_a_player_is_not_cashed_out_of_his_hand(court: Court):
+async def test_a_player_is_not_cashed_out_of_their_hand(court: Court):
     rig = court.rig
     turn = await until_turn(court)
     place = rig.state.at(turn.seat)
@@ -211,7 +211,7 @@ async def test_a_void_that_operators_decided_must_restore_the_stacks_before_the_
     await rig.play_hand(mischief=0)
     for operator in ("op-1", "op-2"):
         request = Request("t-1", 2, ev.ResolutionChoice.VOID, "x", operator, "r")
-        await Resolver(court.kit, court.referee).resolve(request)
+        await Resolver(court.runtime, court.referee).resolve(request)
     rig.forge_table = change_first(
         ev.TableHandResolved, lambda e: with_fields(stacks=(*e.stacks[1:], ev.SeatStack(1, 1, 5)))(e)
     )

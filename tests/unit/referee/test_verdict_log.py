@@ -12,9 +12,9 @@ from stud_core.deck_events import HandOutcome, LogRef
 from stud_core.verdict_events import HandVerified
 from stud_eventlog.memory import MemoryEventLog
 from stud_eventlog.types import Head, LogBehind
-from stud_service.kit import Kit
 from stud_service.mailbox import STOP_WITHIN_S
 from stud_service.refusals import Refused
+from stud_service.runtime import Runtime
 from stud_service.settings import ServiceSettings
 from stud_wire.commits import Meta
 from tests.support.referee_court import Court
@@ -31,7 +31,7 @@ class Writer:
 
     def __init__(self, log: MemoryEventLog) -> None:
         self.ids = 0
-        self.verdicts = VerdictLog(1, Kit("rules", ServiceSettings(), log, new_id=self.new_id))
+        self.verdicts = VerdictLog(1, Runtime("rules", ServiceSettings(), log, new_id=self.new_id))
 
     def new_id(self) -> bytes:
         self.ids += 1

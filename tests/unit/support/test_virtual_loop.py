@@ -28,7 +28,7 @@ def test_hours_of_waiting_take_no_time():
 
 
 @simulated
-async def test_whoever_is_due_first_comes_first_and_sees_his_time():
+async def test_whoever_is_due_first_comes_first_and_sees_their_time():
     seen: list[tuple[str, float]] = []
 
     async def wait(name: str, seconds: float) -> None:

@@ -99,7 +99,7 @@ class Asking:
         self.calls = [call for call in self.calls if call.request.request_id in written]
 
     async def commits(self) -> list[Any]:
-        log: Any = self.game.system.kits["table"].log
+        log: Any = self.game.system.runtimes["table"].log
         return [decode_commit(stored.body) async for stored in log.read_all(self.game.actor.stream)]
 
     async def check(self) -> None:

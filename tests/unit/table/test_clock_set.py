@@ -87,7 +87,7 @@ def test_a_running_turn_gets_a_fresh_clock_of_its_usual_length(tmp_path, by_ms):
 
 
 @STEPS
-def test_who_does_not_act_after_a_step_is_timed_out_after_his_usual_time(tmp_path, by_ms):
+def test_who_does_not_act_after_a_step_is_timed_out_after_their_usual_time(tmp_path, by_ms):
     @simulated
     async def run() -> None:
         wall = Wall()
@@ -117,7 +117,7 @@ def test_what_was_sent_before_the_step_is_judged_as_in_time(tmp_path, by_ms):
             await asyncio.sleep(9)
             act = asyncio.ensure_future(game.act(STAY))
             wall.set_ms += by_ms
-            clock: Any = game.actor.kit.clock
+            clock: Any = game.actor.runtime.clock
             game.actor.clock_set(clock.follow())
             await act
             kinds = [type(e).__name__ for commit in commits(game)[version:] for e in commit.events]
@@ -135,13 +135,13 @@ def test_what_is_being_written_while_the_clock_is_set_is_restarted_behind_it(tmp
         wall = Wall()
         async with playing(tmp_path, wall) as game:
             await game.until_turn(street=4)
-            log = game.actor.kit.log
+            log = game.actor.runtime.log
             real = log.append
 
             async def meanwhile(append: Any) -> Any:
                 monkeypatch.setattr(log, "append", real)
                 wall.set_ms += by_ms
-                clock: Any = game.actor.kit.clock
+                clock: Any = game.actor.runtime.clock
                 game.actor.clock_set(clock.follow())
                 return await real(append)
 

@@ -27,7 +27,7 @@ CLOCK_MS = WILLIAM_HILL.action_clock_ms
 
 async def new_events(game: Game, after: int) -> list[Any]:
     """The events of the log behind a version."""
-    commits = await game.system.kits["table"].log.read(game.actor.stream, after)
+    commits = await game.system.runtimes["table"].log.read(game.actor.stream, after)
     return [event for commit in commits for event in decode_commit(commit.body).events]
 
 
@@ -65,7 +65,7 @@ def act_of(game: Game, option: Option) -> Act:
 
 
 @simulated
-async def test_who_does_not_answer_is_timed_out_when_his_clock_has_run_out(tmp_path):
+async def test_who_does_not_answer_is_timed_out_when_their_clock_has_run_out(tmp_path):
     async with MemorySystem(tmp_path) as system:
         game = Game(system)
         await game.begin()
@@ -217,8 +217,8 @@ async def test_a_slow_append_takes_nothing_from_the_player_whose_clock_ran_meanw
         game = Game(system)
         await game.begin()
         await game.until_turn()
-        slow = SlowLog(system.kits["table"].log, 3.0)
-        system.kits["table"].log = slow
+        slow = SlowLog(system.runtimes["table"].log, 3.0)
+        system.runtimes["table"].log = slow
         version, turn_id = game.actor.head.version, game.hand.turn_id
         await game.act()
         began = virtual_ms() - 3_000

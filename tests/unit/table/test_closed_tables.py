@@ -148,7 +148,7 @@ async def test_the_lobby_is_listed_without_a_question_to_the_log(tmp_path, monke
         await asyncio.sleep(FORGOTTEN_S)
         rows = {}
         for shard in range(keys.SHARDS):
-            rows.update(await system.kits["table"].log.lobby(shard))
+            rows.update(await system.runtimes["table"].log.lobby(shard))
         for name in ("read", "read_all", "head", "lobby"):
             monkeypatch.setattr(MemoryEventLog, name, None)
         listed = await system.call("ListTables", pb.ListTablesRequest(include_closed=True), "eve")
@@ -265,7 +265,7 @@ async def test_a_long_fold_is_told_to_ask_again_and_goes_on(tmp_path, monkeypatc
     async with MemorySystem(tmp_path, heavy_percent=1) as system:
         game = await closed_game(system, hands=6)
         await asyncio.sleep(FORGOTTEN_S)
-        system.kits["table"].heavy._owed_until = asyncio.get_running_loop().time() + 30
+        system.runtimes["table"].heavy._owed_until = asyncio.get_running_loop().time() + 30
         asked = pb.LeaveSeatRequest(request_id="x")
         refused = await refusal(game.send("ada", asked))
         assert (refused.reason, int(refused.metadata["retry_after_ms"])) == ("RATE_LIMITED", 2000)
@@ -277,19 +277,19 @@ async def test_a_long_fold_is_told_to_ask_again_and_goes_on(tmp_path, monkeypatc
 async def test_a_fold_takes_no_more_than_its_share_of_the_time(tmp_path):
     async with MemorySystem(tmp_path) as system:
         await closed_game(system, hands=10)
-        kit = system.kits["table"]
+        runtime = system.runtimes["table"]
         loop, worked = asyncio.get_running_loop(), 0.0
-        honest = kit.heavy.worked
+        honest = runtime.heavy.worked
 
         def counted(seconds: float) -> None:
             nonlocal worked
             worked += seconds
             honest(seconds)
 
-        kit.heavy.worked = counted  # type: ignore[method-assign]
+        runtime.heavy.worked = counted  # type: ignore[method-assign]
         began = loop.time()
         while worked < 0.2:
-            await rebuild_beside(kit.log, keys.table_log(keys.shard_of("t-1"), "t-1"), kit.heavy)
+            await rebuild_beside(runtime.log, keys.table_log(keys.shard_of("t-1"), "t-1"), runtime.heavy)
         assert loop.time() - began >= 9 * worked - 1
 
 
@@ -327,7 +327,7 @@ async def test_who_watches_a_table_that_another_process_closed_is_shown_its_end(
         await game.open()
         eve = Stream(game, "eve", watch=True)
         await eve.update()
-        other = TableActor(system.kits["table"], game.id, bytes(32), bool)
+        other = TableActor(system.runtimes["table"], game.id, bytes(32), bool)
         await other.load()
         other.start()
         await other.submit(CloseTable("olga"))

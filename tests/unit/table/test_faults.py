@@ -45,8 +45,8 @@ class FailingLog:
 
 
 def failing(game: Game, *faults: Exception) -> FailingLog:
-    log = FailingLog(game.system.kits["table"].log, *faults)
-    game.system.kits["table"].log = log
+    log = FailingLog(game.system.runtimes["table"].log, *faults)
+    game.system.runtimes["table"].log = log
     return log
 
 
@@ -102,7 +102,7 @@ async def test_chips_out_of_nowhere_are_seen_before_they_are_written(tmp_path):
         wrong = msgspec.structs.replace(game.table, rake_taken=5)
         game.actor.table = wrong
         assert (await refusal(game.act())).reason == "INTERNAL"
-        assert (await system.kits["table"].log.head(game.actor.stream)).version == head.version
+        assert (await system.runtimes["table"].log.head(game.actor.stream)).version == head.version
         assert (await refusal(game.operate(pb.PauseTableRequest(reason="look")))).reason == "INTERNAL"
 
 
@@ -153,16 +153,16 @@ async def test_a_table_that_somebody_keeps_writing_to_gives_up_and_says_so(tmp_p
     async with MemorySystem(tmp_path) as system:
         game = Game(system)
         await game.begin(1)
-        log = system.kits["table"].log
+        log = system.runtimes["table"].log
 
         class Rival(FailingLog):
             async def append(self, append: Append) -> Head:
                 await somebody_else_writes(game, ev.SatOut(1, 1, ev.OutReason.REQUESTED), ev.SatIn(1, 1))
                 return await log.append(append)
 
-        system.kits["table"].log = Rival(log)
+        system.runtimes["table"].log = Rival(log)
         assert (await refusal(game.send("ada", pb.SitOutRequest()))).reason == "LOG_UNAVAILABLE"
-        system.kits["table"].log = log
+        system.runtimes["table"].log = log
         await game.send("ada", pb.SitOutRequest())
 
 
@@ -252,7 +252,7 @@ async def test_a_log_older_than_what_was_acknowledged_stops_the_table_and_no_oth
         rows = system.store.data.logs[game.actor.stream]
         lost = rows[-1:]
         rows[-1:] = []
-        log: Any = system.kits["table"].log
+        log: Any = system.runtimes["table"].log
         log._writer.acknowledged._held.clear()  # the bytes are not held any more
         assert (await refusal(game.act())).reason == "LOG_BEHIND"
         assert (await refusal(game.operate(pb.PauseTableRequest(reason="what is this")))).reason == "LOG_BEHIND"
@@ -260,7 +260,7 @@ async def test_a_log_older_than_what_was_acknowledged_stops_the_table_and_no_oth
         await other.begin_seats(3)
         await other.play(1)
         await game.deposit("late", 50_000)
-        entry = (await system.kits["table"].log.read_feeds({keys.dealer_feed(game.actor.shard): "0-0"}, 1, 0))[0]
+        entry = (await system.runtimes["table"].log.read_feeds({keys.dealer_feed(game.actor.shard): "0-0"}, 1, 0))[0]
         with pytest.raises(Poison, match="LOG_BEHIND"):
             await system.tables.handle([entry])
         rows.extend(lost)  # operators found the rest
@@ -315,10 +315,10 @@ async def test_a_fault_at_one_table_parks_its_line_and_the_others_play_on(tmp_pa
             await bad.until(lambda t: t.hand is not None)
             await good.begin_seats(3)
             await good.play(2)
-            letters = await system.kits["table"].log.dead_list("table")
+            letters = await system.runtimes["table"].log.dead_list("table")
         assert {letter.table_id for letter in letters} == {"t-1"}
         monkeypatch.undo()
-        await system.kits["table"].log.request_retry("table", keys.shard_of("t-1"), "t-1")
+        await system.runtimes["table"].log.request_retry("table", keys.shard_of("t-1"), "t-1")
         await bad.play(1)
 
 

@@ -93,7 +93,7 @@ class Forger:
     """Changes every message about money on its way to table and wallet."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, system: MemorySystem, change: Change) -> None:
-        readers = [system.kits[name].log for name in ("table", "wallet")]
+        readers = [system.runtimes[name].log for name in ("table", "wallet")]
         self.change = change
         self.rng = random.Random(7)
         self.forged: set[type] = set()

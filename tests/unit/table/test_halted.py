@@ -60,7 +60,7 @@ async def shown(game: Game, viewers: list[Viewer]) -> set[tuple[str, str]]:
 def goes_back(game: Game) -> None:
     """The log loses its last commit, and nobody holds its bytes."""
     del game.system.store.data.logs[game.actor.stream][-1]
-    log: Any = game.system.kits["table"].log
+    log: Any = game.system.runtimes["table"].log
     log._writer.acknowledged._held.clear()
 
 
@@ -107,7 +107,7 @@ def test_a_table_that_takes_no_more_decisions_takes_none_that_are_kept_in_memory
 
 
 @simulated
-async def test_everybody_is_told_though_one_of_them_cannot_be_shown_his_cards(tmp_path, monkeypatch):
+async def test_everybody_is_told_though_one_of_them_cannot_be_shown_their_cards(tmp_path, monkeypatch):
     async with MemorySystem(tmp_path) as system:
         game = Game(system)
         await game.begin()
@@ -135,7 +135,7 @@ async def test_and_when_it_is_found_on_reconnecting_although_nobody_does_anythin
         system.store.stop()
         goes_back(game)
         system.store.start()
-        await system.kits["table"].log.wait_available()
+        await system.runtimes["table"].log.wait_available()
         assert await shown(game, viewers) == {("LOG_BEHIND", "PAUSED")}
         assert not game.actor._timer.is_set
 
@@ -177,7 +177,7 @@ async def test_a_table_that_cannot_take_what_it_is_told_is_paused_for_the_reason
             system.store.wake_readers()
             await game.until(lambda t: t.parked)
         await asyncio.sleep(1)
-        (first, second) = await system.kits["table"].log.dead_list("table")
+        (first, second) = await system.runtimes["table"].log.dead_list("table")
         assert "UNEXPECTED_CARDS" in first.reason
         assert "behind a parked message" in second.reason
         assert game.table.stands_for == "UNEXPECTED_CARDS"
@@ -276,7 +276,7 @@ async def test_a_hand_that_a_dealer_dealt_from_the_wrong_place_is_ended_by_opera
 async def resolve(game: Game, hand_no: int) -> None:
     """Two operators agree that a hand is void, unless the referee has said so himself."""
     app = game.system.service("rules")
-    servicer = RulesServicer(game.system.kits["rules"], app.referee, app.resolver)
+    servicer = RulesServicer(game.system.runtimes["rules"], app.referee, app.resolver)
     await asyncio.sleep(1)
     if game.table.verified_hand >= hand_no:
         return

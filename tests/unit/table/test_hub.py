@@ -28,7 +28,7 @@ def taken(viewer: Viewer) -> list[bytes | None]:
     return [item.shared + item.mine if isinstance(item, Outgoing) else item for item in queued]
 
 
-def test_everybody_gets_the_public_bytes_and_only_the_owner_his_own():
+def test_everybody_gets_the_public_bytes_and_only_the_owner_theirs():
     hub, ada, bea, eve = Hub(), Viewer("ada"), Viewer("bea"), Viewer("eve")
     for viewer in (ada, bea, eve):
         hub.add(viewer)
@@ -88,7 +88,7 @@ def test_a_dropped_viewer_takes_no_room():
     assert taken(viewer) == [b"x", None]
 
 
-def test_nobody_is_served_after_he_was_removed():
+def test_nobody_is_served_after_they_were_removed():
     hub, viewer = Hub(), Viewer("ada")
     hub.add(viewer)
     hub.remove(viewer)
@@ -107,7 +107,7 @@ def test_finishing_ends_every_stream_after_what_is_queued():
     assert viewer.why is None  # a good end; with a refusal it says why
 
 
-def test_who_comes_back_gets_what_he_missed():
+def test_who_comes_back_gets_what_they_missed():
     hub = Hub()
     fill(hub, 4, 5, 6, 7)
     assert hub.since(5, b"") == [step(6), step(7)]
@@ -147,7 +147,7 @@ def test_what_is_forgotten_is_not_sent_again():
     assert hub.since(5, b"") == []
 
 
-def test_a_part_that_cannot_be_made_costs_its_viewer_his_stream_and_nobody_else():
+def test_a_part_that_cannot_be_made_costs_its_viewer_their_stream_and_nobody_else():
     hub, ada, bea, eve = Hub(), Viewer("ada"), Viewer("bea"), Viewer("eve")
     for viewer in (ada, bea, eve):
         hub.add(viewer)
@@ -165,7 +165,7 @@ def test_a_part_that_cannot_be_made_costs_its_viewer_his_stream_and_nobody_else(
     assert [line["event"] for line in lines] == ["private_part_failed"]
 
 
-def test_a_full_view_that_cannot_be_made_costs_its_viewer_his_stream_and_nobody_else():
+def test_a_full_view_that_cannot_be_made_costs_its_viewer_their_stream_and_nobody_else():
     hub, ada, eve = Hub(), Viewer("ada"), Viewer("eve")
     for viewer in (ada, eve):
         hub.add(viewer)

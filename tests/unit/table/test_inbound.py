@@ -110,7 +110,7 @@ async def test_every_message_may_come_twice(tmp_path):
         await game.play(2)
         await game.close()
         await asyncio.sleep(1)
-        log, head = system.kits["table"].log, (await system.actor("t-1")).head
+        log, head = system.runtimes["table"].log, (await system.actor("t-1")).head
         feeds = followed_by(service_called("table"), ["EUR", "XTS"], [SHARD])
         everything = await log.read_feeds(dict.fromkeys(feeds, "0-0"), 10_000, 0)
         assert len(everything) > 15
@@ -140,7 +140,7 @@ def test_a_refusal_is_done_poison_or_a_reason_to_try_again(tmp_path, monkeypatch
     @simulated
     async def run() -> None:
         async with MemorySystem(tmp_path, "table") as system:
-            system.tables.registry._tables["t-1"] = TableActor(system.kits["table"], "t-1", bytes(32), bool)
+            system.tables.registry._tables["t-1"] = TableActor(system.runtimes["table"], "t-1", bytes(32), bool)
             if expected is None:
                 await system.tables.handle([verdict(VERIFIED)])
             else:

@@ -119,7 +119,7 @@ async def test_another_reason_has_no_balance(tmp_path: Path, reason: str):
 
 
 @simulated
-async def test_who_leaves_with_one_open_sees_it_until_he_is_gone_and_a_new_sitting_begins_without(tmp_path: Path):
+async def test_who_leaves_with_one_open_sees_it_until_they_are_gone_and_a_new_sitting_begins_without(tmp_path: Path):
     async with MemorySystem(tmp_path) as system:
         game = Game(system)
         await game.open()

@@ -39,7 +39,7 @@ async def stands(game: Game) -> None:
 
 async def drop_first(game: Game, service: str = "table") -> None:
     """As `stud dead discard --first` and `stud dead retry` do it."""
-    log = game.system.kits["dealer"].log
+    log = game.system.runtimes["dealer"].log
     line = await log.dead_take(service, SHARD, "t-1")
     await log.dead_discard(service, SHARD, "t-1", up_to=line[0].number)
     if len(line) > 1:
@@ -57,7 +57,7 @@ async def test_after_the_first_is_dropped_and_the_rest_retried_the_table_goes_on
         while game.table.hand is not None and game.hand.deal is None:
             await game.act(STAY)  # the dealer's answer queues up behind what is parked
         await asyncio.sleep(2)
-        assert len(await system.kits["table"].log.dead_list("table")) == 2
+        assert len(await system.runtimes["table"].log.dead_list("table")) == 2
         await drop_first(game)
         await game.until(lambda table: not table.stands_for)
         await game.play(2, STAY)
@@ -76,7 +76,7 @@ async def test_where_nothing_is_left_to_retry_it_goes_on_too_and_after_a_restart
         plant(game, 901)
         await stands(game)
         await system.crash("table")
-        log = system.kits["dealer"].log
+        log = system.runtimes["dealer"].log
         (letter,) = await log.dead_take("table", SHARD, "t-1")
         await log.dead_discard("table", SHARD, "t-1", up_to=letter.number)
         await system.start("table")
@@ -151,7 +151,7 @@ def test_a_message_that_is_none_is_said_to_be_why_the_table_stands(tmp_path, whe
                     await game.act(STAY)
             await asyncio.sleep(60)
             assert await shown(game) == ("MALFORMED_MESSAGE", "MALFORMED_MESSAGE")
-            if "dealer" not in system.kits:
+            if "dealer" not in system.runtimes:
                 await system.start("dealer")
                 await asyncio.sleep(2)
             await drop_first(game, "rules")  # the referee hears the dealer too
@@ -174,7 +174,7 @@ async def test_a_fault_of_ours_that_parks_a_line_pauses_its_table_too(tmp_path, 
             await game.until(lambda table: table.parked)
         assert await shown(game) == ("INTERNAL", "INTERNAL")
         await game.operate(pb.ResumeTableRequest())
-        await system.kits["dealer"].log.request_retry("table", SHARD, "t-1")
+        await system.runtimes["dealer"].log.request_retry("table", SHARD, "t-1")
         await game.until(lambda table: table.parked)  # it is tried again, and refused
         assert game.table.stands_for in {"UNEXPECTED_CARDS", "NO_HAND"}
 
@@ -189,17 +189,17 @@ def test_a_message_is_judged_on_what_the_log_says_before_it_is_called_poison(tmp
             game = Game(system)
             await game.begin(3)
             await game.until_turn(street=3)
-            old_app, old_kit = system.apps.pop(service), system.kits.pop(service)
+            old_app, old_runtime = system.apps.pop(service), system.runtimes.pop(service)
             await system.start(service)
             await system.actor("t-1")
             await game.send("ada", pb.AddChipsRequest(amount=500))
             await game.play(2, STAY)
             await game.send("bea", pb.LeaveSeatRequest())
             await game.play(3, STAY)
-            assert await system.kits[service].log.dead_list() == []
+            assert await system.runtimes[service].log.dead_list() == []
             assert game.table.stands_for == ""
             await old_app.stop()
-            await old_kit.tasks.cancel_all()
+            await old_runtime.tasks.cancel_all()
             stored = system.store.data.logs[keys.table_log(SHARD, "t-1")]
             kinds = [type(e).__name__ for commit, _ in stored for e in decode_commit(commit.body).events]
             assert "TablePaused" not in kinds[kinds.index("HandStarted") :]
@@ -250,6 +250,6 @@ def test_a_log_that_lacks_what_the_dealer_has_answered_is_behind(tmp_path):
             await system.actor("t-1")
             await game.until(lambda table: table.parked)
             await says_that_it_is_behind(game)
-            assert (await system.kits["table"].log.dead_list("table"))[0].reason.endswith("LOG_BEHIND")
+            assert (await system.runtimes["table"].log.dead_list("table"))[0].reason.endswith("LOG_BEHIND")
 
     run()

@@ -61,7 +61,7 @@ async def test_the_update_of_an_accepted_command_comes_before_its_result(tmp_pat
 
 
 @simulated
-async def test_who_ends_his_side_of_a_stream_goes_on_receiving(tmp_path):
+async def test_who_ends_their_side_of_a_stream_goes_on_receiving(tmp_path):
     async with MemorySystem(tmp_path) as system:
         game = Game(system)
         await game.begin(3)
@@ -75,7 +75,7 @@ async def test_who_ends_his_side_of_a_stream_goes_on_receiving(tmp_path):
 
 
 @simulated
-async def test_a_players_seats_are_found_in_his_account(tmp_path):
+async def test_a_players_seats_are_found_in_their_account(tmp_path):
     """Every table where his chips are, with the sitting that the table shows as his own; none where he left."""
     async with MemorySystem(tmp_path) as system:
         games = [Game(system, table) for table in ("t-1", "t-2", "t-3")]
@@ -88,7 +88,7 @@ async def test_a_players_seats_are_found_in_his_account(tmp_path):
         await games[1].send("ada", pb.LeaveSeatRequest())
         await games[1].until(lambda table: not table.sittings)
         app = system.service("wallet")
-        servicer = WalletServicer(app._kit.log, app.books, app)
+        servicer = WalletServicer(app._runtime.log, app.books, app)
         request = wallet.GetAccountRequest(currency="EUR")
         account = await system.calls(servicer, "GetAccount", request, "ada")
         found = {escrow.table: escrow.sitting_no for escrow in account.escrows}

@@ -25,7 +25,7 @@ LEDGER = keys.ledger_log("EUR")
 async def ask_wallet(game: Game, method: str, **fields: Any) -> None:
     app = game.system.service("wallet")
     kind: Any = getattr(wallet, f"{method}Request")
-    servicer = WalletServicer(app._kit.log, app.books, app)
+    servicer = WalletServicer(app._runtime.log, app.books, app)
     await game.system.calls(servicer, method, kind(currency="EUR", **fields), "carl", ("cashier", "auditor"))
 
 

@@ -120,7 +120,7 @@ async def test_a_choice_ahead_after_each_step_of_the_table_is_not_counted(tmp_pa
 
 
 @simulated
-async def test_who_has_used_up_everything_can_still_answer_his_turn(tmp_path):
+async def test_who_has_used_up_everything_can_still_answer_their_turn(tmp_path):
     async with MemorySystem(tmp_path) as system:
         game = Game(system)
         await game.begin(3)
@@ -178,7 +178,7 @@ async def test_what_changes_nothing_writes_nothing(tmp_path):
     async with MemorySystem(tmp_path, commands_burst=1000) as system:
         game = Game(system)
         who = await off_turn(game)
-        log, stream = system.kits["table"].log, keys.table_log(keys.shard_of(game.id), game.id)
+        log, stream = system.runtimes["table"].log, keys.table_log(keys.shard_of(game.id), game.id)
         for request in (pb.SetPreferencesRequest(auto_post=True), pb.SitInRequest(), pb.ClearPreActionRequest()):
             version = (await log.head(stream)).version
             for _ in range(30):

@@ -53,7 +53,7 @@ async def test_two_operators_open_the_same_table_at_once(tmp_path):
         results = await asyncio.gather(*tasks, return_exceptions=True)
         refused = [result for result in results if isinstance(result, Refused)]
         assert [r.reason for r in refused] == ["TABLE_EXISTS"]
-        workers = [task for task in system.kits["table"].tasks.running if task.get_name() == "table t-1"]
+        workers = [task for task in system.runtimes["table"].tasks.running if task.get_name() == "table t-1"]
         assert len(workers) == 1
 
 
@@ -87,7 +87,7 @@ def test_what_a_new_table_brings_about_may_come_before_its_operators_answer(tmp_
             await game.begin_seats(3)
             await game.until_turn()
             assert game.actor is first
-            workers = [task for task in system.kits["table"].tasks.running if task.get_name() == "table t-1"]
+            workers = [task for task in system.runtimes["table"].tasks.running if task.get_name() == "table t-1"]
             assert len(workers) == 1
 
     run()
@@ -122,7 +122,7 @@ async def test_a_table_that_was_refused_leaves_nothing_behind(tmp_path):
     async with MemorySystem(tmp_path, "table") as system:
         for request in (create("t-1", small_bet=-1), create("t-1", preset="whist"), create("t-1", currency="JPY")):
             await refusal(system.call("CreateTable", request, "olga", "operator"))
-        assert not any(task.get_name() == "table t-1" for task in system.kits["table"].tasks.running)
+        assert not any(task.get_name() == "table t-1" for task in system.runtimes["table"].tasks.running)
         assert (await refusal(system.actor("t-1"))).reason == "UNKNOWN_TABLE"
         assert (await system.call("CreateTable", create("t-1"), "olga", "operator")).version == 1
 
@@ -215,7 +215,7 @@ async def test_rows_of_the_log_are_right_for_whoever_has_not_the_table_itself(tm
     """Written with the commits that change them: another process lists the table from these."""
     async with MemorySystem(tmp_path) as system:
         game = Game(system)
-        log = system.kits["table"].log
+        log = system.runtimes["table"].log
 
         async def row() -> pb.TableSummary:
             return pb.TableSummary.FromString((await log.lobby(keys.shard_of("t-1")))["t-1"])
@@ -287,7 +287,7 @@ async def test_who_asks_for_a_table_that_is_being_loaded_at_the_start_gets_the_s
         asked = await registry.get("t-1")
         await starting
         assert registry.all() == [asked]
-        assert [task.get_name() for task in system.kits["table"].tasks.running].count("table t-1") == 1
+        assert [task.get_name() for task in system.runtimes["table"].tasks.running].count("table t-1") == 1
 
 
 @simulated

@@ -43,7 +43,7 @@ async def test_without_a_version_the_whole_table_comes_first_and_then_every_comm
 
 
 @simulated
-async def test_who_comes_back_gets_what_he_missed_from_memory_and_then_the_table_as_it_is(tmp_path):
+async def test_who_comes_back_gets_what_they_missed_from_memory_and_then_the_table_as_it_is(tmp_path):
     async with started(tmp_path) as game:
         for watch in (False, True):
             head = game.actor.head
@@ -66,7 +66,7 @@ async def test_who_comes_back_gets_what_he_missed_from_memory_and_then_the_table
 
 
 @simulated
-async def test_who_missed_nothing_is_told_so_at_once_with_his_own_part(tmp_path):
+async def test_who_missed_nothing_is_told_so_at_once_with_their_own_part(tmp_path):
     async with started(tmp_path) as game:
         head = game.actor.head
         stream = Stream(game, "ada", after_version=head.version, head_hash=head.hash)

@@ -96,7 +96,7 @@ def test_a_log_that_refuses_is_told_where_nobody_acts_and_folds_nobody(tmp_path,
 
 
 @simulated
-async def test_who_acts_meanwhile_is_told_why_and_his_bet_counts_when_he_sends_it_again(tmp_path):
+async def test_who_acts_meanwhile_is_told_why_and_their_bet_counts_when_they_send_it_again(tmp_path):
     async with playing(tmp_path) as game:
         who = await game.until_turn(street=4)
         game.system.store.refusal = ("READONLY", "You can't write against a read only replica.")
@@ -197,7 +197,7 @@ async def test_the_wallet_refuses_at_once_and_keeps_its_memory(tmp_path):
         game.system.store.refusal = ("OOM", "command not allowed")
         await asyncio.sleep(NOTICED_S)
         app = game.system.service("wallet")
-        book, servicer = app.books["EUR"], WalletServicer(app._kit.log, app.books, app)
+        book, servicer = app.books["EUR"], WalletServicer(app._runtime.log, app.books, app)
         state = book.state
         deposit = wallet.DepositRequest(currency="EUR", account="ada", amount=5)
         for number in range(3):

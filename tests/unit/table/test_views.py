@@ -86,7 +86,7 @@ async def test_the_public_bytes_are_the_same_for_everybody(tmp_path):
 
 
 @simulated
-async def test_whose_turn_it_is_and_what_is_legal_is_seen_by_him_alone(tmp_path):
+async def test_whose_turn_it_is_and_what_is_legal_is_seen_by_them_alone(tmp_path):
     async with MemorySystem(tmp_path) as system:
         game = Game(system)
         await game.begin(3)

@@ -58,7 +58,7 @@ async def late_by(game: Game, ms: int) -> int:
 
 
 async def kinds(game: Game, after: int) -> list[str]:
-    commits = await game.system.kits["table"].log.read(game.actor.stream, after)
+    commits = await game.system.runtimes["table"].log.read(game.actor.stream, after)
     return [type(event).__name__ for commit in commits for event in decode_commit(commit.body).events]
 
 

@@ -1,4 +1,4 @@
-"""A service of a few lines to run as a process: `python -m tests.support.kit_app [flags]`. STUD_TEST_FAULT says what
+"""A small service to run as a process: `python -m tests.support.runtime_app [flags]`. STUD_TEST_FAULT says what
 goes wrong in it.
 """
 
@@ -15,8 +15,8 @@ import structlog
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud.table.v1 import table_service_pb2_grpc as rpc
-from stud_service.kit import Kit
 from stud_service.run import run
+from stud_service.runtime import Runtime
 
 logger = structlog.get_logger()
 FAULT = os.environ.get("STUD_TEST_FAULT", "")
@@ -70,23 +70,23 @@ class Tables(rpc.TableServiceServicer):
 
 
 class SmallApp:
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, runtime: Runtime) -> None:
         if FAULT == "no key":
             raise ValueError("down.key: want 32 bytes")
-        self.kit = kit
+        self.runtime = runtime
         self.servicer = Tables()  # type: ignore[abstract]
 
     async def start(self) -> None:
         if FAULT == "start":
             raise RuntimeError("cannot load")
         if FAULT in {"task", "task while starting"}:
-            self.kit.spawn(self.crash(), "shaky task")
+            self.runtime.spawn(self.crash(), "shaky task")
         if FAULT == "task returns":
-            self.kit.spawn(asyncio.sleep(0.2), "shaky task")
+            self.runtime.spawn(asyncio.sleep(0.2), "shaky task")
         if FAULT == "task meets a cancellation":
-            self.kit.spawn(self.meet(), "shaky task")
+            self.runtime.spawn(self.meet(), "shaky task")
         if FAULT == "talks":
-            self.kit.spawn(self.talk(), "talking")
+            self.runtime.spawn(self.talk(), "talking")
         if FAULT == "strays":
             stray()
         if FAULT in {"slow start", "task while starting"}:

@@ -14,7 +14,7 @@ from stud_service import tokens
 from stud_service.identity import Caller
 from stud_service.refusals import Refused
 from stud_service.tokens import MAX_LIFE_S, KeyFileError, Verifier, load_private_key, load_public_key, mint
-from tests.support.kit import write_keys
+from tests.support.runtime import write_keys
 
 KEY = Ed25519PrivateKey.generate()
 RSA_KEY = rsa.generate_private_key(65537, 2048)

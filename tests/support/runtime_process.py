@@ -1,4 +1,4 @@
-"""The small service of kit_app as a process, and what its tests ask of it."""
+"""The small service of runtime_app as a process, and what its tests ask of it."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ from stud_cli.local.log_server import EmbeddedServer
 from stud_cli.local.ports import Port
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_service.healthcheck import check
-from tests.support.kit import token, write_keys
+from tests.support.runtime import token, write_keys
 
 ROOT = Path(__file__).parents[2]
 
@@ -87,7 +87,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
                 [
                     sys.executable,
                     "-c",
-                    f"{first}import runpy; runpy.run_module('tests.support.kit_app', None, '__main__')",
+                    f"{first}import runpy; runpy.run_module('tests.support.runtime_app', None, '__main__')",
                     *flags,
                 ],
                 cwd=ROOT,

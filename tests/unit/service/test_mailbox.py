@@ -7,9 +7,9 @@ import pytest
 
 from stud_eventlog.memory import MemoryEventLog
 from stud_service import mailbox as mailbox_module
-from stud_service.kit import Kit
 from stud_service.mailbox import Mail, Mailbox
 from stud_service.refusals import Refused
+from stud_service.runtime import Runtime
 from stud_service.settings import ServiceSettings
 
 
@@ -21,7 +21,7 @@ class Desk:
     """Answers ten times the number, once the gate is open."""
 
     def __init__(self, most: int = 1) -> None:
-        self.kit = Kit("table", ServiceSettings(), MemoryEventLog())
+        self.runtime = Runtime("table", ServiceSettings(), MemoryEventLog())
         self.gate = asyncio.Event()
         self.gate.set()
         self.batches: list[list[int]] = []
@@ -44,10 +44,10 @@ class Desk:
 @pytest.fixture
 async def desk() -> AsyncIterator[Desk]:
     made = Desk()
-    made.box.start(made.kit, "desk")
+    made.box.start(made.runtime, "desk")
     yield made
     made.gate.set()
-    await made.kit.tasks.cancel_all()
+    await made.runtime.tasks.cancel_all()
 
 
 async def test_one_at_a_time_and_in_order(desk: Desk):
@@ -59,7 +59,7 @@ async def test_one_at_a_time_and_in_order(desk: Desk):
 async def test_what_has_arrived_is_taken_together_up_to_the_most():
     desk = Desk(most=3)
     mails = [desk.box.post(Number(n)) for n in range(5)]
-    desk.box.start(desk.kit, "desk")
+    desk.box.start(desk.runtime, "desk")
     assert [await mail.future for mail in mails] == [0, 10, 20, 30, 40]
     assert desk.batches == [[0, 1, 2], [3, 4]]
     await desk.box.stop()
@@ -118,7 +118,7 @@ async def test_a_stop_is_bounded_and_leaves_nobody_waiting(desk: Desk, monkeypat
     for task in asked:
         with pytest.raises(Refused, match="STOPPING"):
             await task
-    assert not desk.kit.tasks.crashed.is_set()
+    assert not desk.runtime.tasks.crashed.is_set()
 
 
 async def test_a_box_that_was_never_opened_stops_as_well():
@@ -136,7 +136,7 @@ async def test_a_fault_of_who_takes_ends_the_service_and_leaves_nobody_waiting()
         raise RuntimeError("a fault of ours")
 
     box = Mailbox(take)
-    box.start(desk.kit, "desk")
+    box.start(desk.runtime, "desk")
     with pytest.raises(Refused, match="STOPPING"):
         await box.answer(box.post(Number(1)))
-    await asyncio.wait_for(desk.kit.tasks.crashed.wait(), 1)
+    await asyncio.wait_for(desk.runtime.tasks.crashed.wait(), 1)

@@ -1,4 +1,4 @@
-"""Real servers for tests of the kit and the client: a table service of a few lines behind the kit's interceptor."""
+"""Real servers for tests of the runtime and the client: a table service of a few lines behind its interceptor."""
 
 import asyncio
 import json

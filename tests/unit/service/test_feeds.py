@@ -18,7 +18,7 @@ from stud_service.retrying import Poison
 from stud_topology.services import Service
 from stud_wire.codec import UnknownEventError, WireError
 from tests.support.echo import SERVICE, Echo, count, feed_of, key, parse, reader_for
-from tests.support.kit import logged, until
+from tests.support.runtime import logged, until
 
 # Two tables of one shard, so that they share a feed, and one of another.
 T1 = "t-1"
@@ -473,10 +473,10 @@ async def test_a_message_of_nobody_s_stalls_rather_than_being_lost(log, store):
     append = Append(keys.ledger_log("EUR"), 0, bytes(32), bytes(16), b"x", (FeedItem(feed, b"\xff\xff"),))
     await log.append(append)
     echo = Echo(log)
-    from stud_service.kit import Kit
+    from stud_service.runtime import Runtime
     from stud_service.settings import ServiceSettings
 
-    reader = FeedReader(Kit("table", ServiceSettings(), log), echo.handle, key, feeds=[feed], block_ms=20)
+    reader = FeedReader(Runtime("table", ServiceSettings(), log), echo.handle, key, feeds=[feed], block_ms=20)
     async with running(reader):
         await until(lambda: reader.counts.stalls > 0)
         assert reader.stalled == {feed}

@@ -7,7 +7,7 @@ import structlog
 
 from stud_service.logging import MAX_ITEMS, MAX_TEXT, bound
 from stud_service.refusals import Refused
-from tests.support.kit import logged
+from tests.support.runtime import logged
 
 logger = structlog.get_logger("tests")
 

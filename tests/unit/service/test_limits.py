@@ -33,7 +33,7 @@ async def test_a_bucket_gives_its_burst_at_once_and_then_its_rate():
 
 
 @simulated
-async def test_who_comes_back_when_he_was_told_to_is_taken():
+async def test_who_comes_back_when_they_were_told_to_is_taken():
     rng, rate = Random(1), Rate[str](5, 3)
     taken = 0
     for _ in range(1000):
@@ -125,7 +125,7 @@ async def test_an_account_s_calls_come_in_turn_and_only_a_long_line_is_refused()
 
 
 @simulated
-async def test_who_was_refused_is_taken_when_he_was_told_to_come_back():
+async def test_who_was_refused_is_taken_when_they_were_told_to_come_back():
     limits = Limits(ServiceSettings(calls_per_s=5, calls_burst=1))
     line = [asyncio.create_task(limits.call("ada")) for _ in range(26)]
     await asyncio.sleep(0)

@@ -22,7 +22,7 @@ from stud_service.identity import caller, require
 from stud_service.interceptors import Interceptor
 from stud_service.refusals import Refused
 from stud_service.tokens import Verifier
-from tests.support.kit import KEY, House, logged, serving, token
+from tests.support.runtime import KEY, House, logged, serving, token
 
 EXECUTE_BATCH = importlib.import_module("grpc._cython.cygrpc").ExecuteBatchError
 """What a write to a broken connection raises; gRPC exports only its base."""

@@ -20,8 +20,8 @@ from stud_eventlog.types import (
     NotInitialised,
     VersionConflict,
 )
-from stud_service.kit import Kit
 from stud_service.log_writer import MAX_CONFLICTS, Contended, LogWriter, refusal_of
+from stud_service.runtime import Runtime
 from stud_service.settings import ServiceSettings
 from stud_wire.codec import WireError
 
@@ -36,7 +36,7 @@ class Counter:
         self.log = log
         self.count = 0
         self.folds = 0
-        self.writer = LogWriter(Kit("table", ServiceSettings(), log), STREAM, self.fold)
+        self.writer = LogWriter(Runtime("table", ServiceSettings(), log), STREAM, self.fold)
 
     async def fold(self) -> Head:
         self.folds += 1

@@ -93,7 +93,7 @@ async def for_ever(work: Callable[[], Coroutine[Any, Any, Any]], name: str) -> N
 
 
 @dataclass
-class Kit:
+class Runtime:
     """Everything of the outside world that a service may use. Tests need to give only the first three."""
 
     name: str

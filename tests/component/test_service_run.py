@@ -25,8 +25,8 @@ from stud_cli.local.ports import Port
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_service.healthcheck import check
 from tests.support import http2
-from tests.support.kit import token
-from tests.support.kit_process import Running, get_table, initialise, log_url, start
+from tests.support.runtime import token
+from tests.support.runtime_process import Running, get_table, initialise, log_url, start
 from tests.support.valkey import fresh_server, server_with, session_server, valkey_server
 
 __all__ = ["fresh_server", "log_url", "server_with", "session_server", "start", "valkey_server"]

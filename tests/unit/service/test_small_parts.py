@@ -10,14 +10,14 @@ import pytest
 import structlog
 
 from stud_eventlog.memory import MemoryEventLog
-from stud_service import kit as kit_module
+from stud_service import runtime as runtime_module
 from stud_service.checks import require_request_id, require_text
 from stud_service.identity import Caller, caller, require, set_caller
-from stud_service.kit import Kit, for_ever
 from stud_service.refusals import Refused
+from stud_service.runtime import Runtime, for_ever
 from stud_service.server_options import connections_that_fit
 from stud_service.settings import ServiceSettings
-from tests.support.kit import logged
+from tests.support.runtime import logged
 
 
 def reason(work, *args) -> str:
@@ -60,23 +60,23 @@ async def _who() -> str:
     return caller().account
 
 
-# The kit
+# The runtime
 
 
 @pytest.fixture
-async def kit():
-    return Kit("table", ServiceSettings(build="b-1"), MemoryEventLog())
+async def runtime():
+    return Runtime("table", ServiceSettings(build="b-1"), MemoryEventLog())
 
 
-async def test_a_kit_needs_little(kit: Kit):
-    assert kit.build == "b-1"
-    assert kit.keys_dir == kit.settings.keys_dir
-    assert len(kit.new_id()) == 16
-    assert kit.new_id() != kit.new_id()
-    assert kit.clock() > 1_700_000_000_000
+async def test_a_runtime_needs_little(runtime: Runtime):
+    assert runtime.build == "b-1"
+    assert runtime.keys_dir == runtime.settings.keys_dir
+    assert len(runtime.new_id()) == 16
+    assert runtime.new_id() != runtime.new_id()
+    assert runtime.clock() > 1_700_000_000_000
 
 
-async def test_a_task_of_the_service_knows_nothing_of_the_call_that_started_it(kit: Kit):
+async def test_a_task_of_the_service_knows_nothing_of_the_call_that_started_it(runtime: Runtime):
     told: list[object] = []
 
     async def work() -> None:
@@ -87,28 +87,28 @@ async def test_a_task_of_the_service_knows_nothing_of_the_call_that_started_it(k
     async def call() -> None:
         set_caller(Caller("olga", frozenset({"operator"})))
         with structlog.contextvars.bound_contextvars(account="olga", method="/CreateTable", request_id="r-1"):
-            await kit.spawn(work(), "table t-1", may_end=True)
+            await runtime.spawn(work(), "table t-1", may_end=True)
 
     await asyncio.create_task(call())
     assert told == [{}]
-    assert kit.tasks.fault is None
+    assert runtime.tasks.fault is None
 
 
-async def test_a_crash_is_noted_once_and_other_ends_are_none(kit: Kit):
+async def test_a_crash_is_noted_once_and_other_ends_are_none(runtime: Runtime):
     async def crash(text: str) -> None:
         raise RuntimeError(text)
 
-    fine = kit.spawn(asyncio.sleep(0), "fine", may_end=True)
-    long = kit.spawn(asyncio.sleep(60), "long")
+    fine = runtime.spawn(asyncio.sleep(0), "fine", may_end=True)
+    long = runtime.spawn(asyncio.sleep(60), "long")
     await fine
     long.cancel()
     await asyncio.gather(long, return_exceptions=True)
-    assert not kit.tasks.crashed.is_set()
-    kit.spawn(crash("first"), "first")
-    await kit.tasks.crashed.wait()
-    kit.spawn(crash("second"), "second")
+    assert not runtime.tasks.crashed.is_set()
+    runtime.spawn(crash("first"), "first")
+    await runtime.tasks.crashed.wait()
+    runtime.spawn(crash("second"), "second")
     await asyncio.sleep(0.01)
-    assert str(kit.tasks.fault) == "first"
+    assert str(runtime.tasks.fault) == "first"
 
 
 async def meets_a_cancellation() -> None:
@@ -124,22 +124,22 @@ async def swallows_its_own() -> None:
 
 
 @pytest.mark.parametrize("work", [functools.partial(asyncio.sleep, 0), meets_a_cancellation])
-async def test_a_task_that_must_live_and_ends_is_a_crash_however_it_ends(kit: Kit, work):
-    task = kit.spawn(work(), "worker")
+async def test_a_task_that_must_live_and_ends_is_a_crash_however_it_ends(runtime: Runtime, work):
+    task = runtime.spawn(work(), "worker")
     await asyncio.wait([task])
     await asyncio.sleep(0)
-    assert kit.tasks.crashed.is_set()
-    assert "worker ended" in str(kit.tasks.fault)
+    assert runtime.tasks.crashed.is_set()
+    assert "worker ended" in str(runtime.tasks.fault)
 
 
 @pytest.mark.parametrize("work", [functools.partial(asyncio.sleep, 60), swallows_its_own])
-async def test_a_task_that_was_told_to_end_may(kit: Kit, work):
-    task = kit.spawn(work(), "worker")
+async def test_a_task_that_was_told_to_end_may(runtime: Runtime, work):
+    task = runtime.spawn(work(), "worker")
     await asyncio.sleep(0)
     task.cancel()
     await asyncio.wait([task])
     await asyncio.sleep(0)
-    assert not kit.tasks.crashed.is_set()
+    assert not runtime.tasks.crashed.is_set()
 
 
 @pytest.mark.parametrize("work", [functools.partial(asyncio.sleep, 0), meets_a_cancellation])
@@ -166,23 +166,23 @@ async def test_who_cancels_a_group_ends_it():
     assert task.cancelled()
 
 
-async def test_a_crash_is_acted_upon_before_it_is_told(kit: Kit):
+async def test_a_crash_is_acted_upon_before_it_is_told(runtime: Runtime):
     """And told without what was bound for the call that had started the task."""
     told: list[tuple[bool, dict[str, object]]] = []
 
     def broken(_: object, __: str, event: dict[str, object]) -> dict[str, object]:
-        told.append((kit.tasks.crashed.is_set(), structlog.contextvars.get_contextvars()))
+        told.append((runtime.tasks.crashed.is_set(), structlog.contextvars.get_contextvars()))
         raise RuntimeError
 
     with logged(), structlog.contextvars.bound_contextvars(account="olga"):
         structlog.get_config()["processors"].insert(0, broken)
-        task = kit.spawn(asyncio.sleep(0), "worker")
+        task = runtime.spawn(asyncio.sleep(0), "worker")
         await asyncio.wait([task])
         await asyncio.sleep(0)
     assert told == [(True, {})]
 
 
-async def test_cancel_all_waits_for_the_end(kit: Kit):
+async def test_cancel_all_waits_for_the_end(runtime: Runtime):
     ended = []
 
     async def work() -> None:
@@ -192,15 +192,17 @@ async def test_cancel_all_waits_for_the_end(kit: Kit):
             await asyncio.sleep(0.01)
             ended.append(True)
 
-    kit.spawn(work(), "work")
+    runtime.spawn(work(), "work")
     await asyncio.sleep(0)
-    await kit.tasks.cancel_all()
+    await runtime.tasks.cancel_all()
     assert ended == [True]
-    assert not kit.tasks.running
+    assert not runtime.tasks.running
 
 
-async def test_a_task_that_swallows_its_cancellation_is_cancelled_again(kit: Kit, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(kit_module, "CANCEL_WAIT_S", 0.02)
+async def test_a_task_that_swallows_its_cancellation_is_cancelled_again(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(runtime_module, "CANCEL_WAIT_S", 0.02)
 
     async def stubborn(times: int) -> None:
         for _ in range(times):
@@ -208,14 +210,14 @@ async def test_a_task_that_swallows_its_cancellation_is_cancelled_again(kit: Kit
                 await asyncio.sleep(60)
         await asyncio.sleep(60)
 
-    kit.spawn(stubborn(1), "stubborn")
+    runtime.spawn(stubborn(1), "stubborn")
     await asyncio.sleep(0)
-    await kit.tasks.cancel_all()
-    assert not kit.tasks.running
-    hopeless = kit.spawn(stubborn(3), "hopeless")
+    await runtime.tasks.cancel_all()
+    assert not runtime.tasks.running
+    hopeless = runtime.spawn(stubborn(3), "hopeless")
     await asyncio.sleep(0)
     with structlog.testing.capture_logs() as lines:
-        await kit.tasks.cancel_all()
+        await runtime.tasks.cancel_all()
     assert [line["tasks"] for line in lines] == [["hopeless"]]
     hopeless.cancel()
     await asyncio.gather(hopeless, return_exceptions=True)

@@ -10,7 +10,7 @@ from stud_client import Endpoints, StudClient
 from stud_eventlog import keys
 from stud_service import feeds as feeds_module
 from stud_service.feeds import FeedReader
-from stud_service.kit import Kit
+from stud_service.runtime import Runtime
 from stud_service.settings import ServiceSettings, load_settings
 from stud_topology import services
 from stud_topology.services import (
@@ -110,8 +110,8 @@ def test_endpoints_are_a_mapping():
 async def handle(_: Any) -> None: ...
 
 
-def kit_of(name: str, log: Any = None) -> Kit:
-    return Kit(name, ServiceSettings(), log)
+def runtime_of(name: str, log: Any = None) -> Runtime:
+    return Runtime(name, ServiceSettings(), log)
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name)
@@ -121,12 +121,12 @@ def test_nobody_reads_what_the_table_does_not_say(service: Service):
     for kind in read_as_feeds - set(service.follows):
         (feed,) = streams_of(kind, ["EUR"], [7])
         with pytest.raises(ValueError, match=rf"{service.name} follows .*stud_topology\.services"):
-            FeedReader(kit_of(service.name), handle, lambda _: None, feeds=[feed])
+            FeedReader(runtime_of(service.name), handle, lambda _: None, feeds=[feed])
     for feed in (keys.ledger_log("EUR"), keys.table_log(7, "t"), "nonsense"):
         with pytest.raises(ValueError, match="follows"):
-            FeedReader(kit_of(service.name), handle, lambda _: None, feeds=[feed])
+            FeedReader(runtime_of(service.name), handle, lambda _: None, feeds=[feed])
     with pytest.raises(ValueError, match="archive is no service"):
-        FeedReader(kit_of("archive"), handle, lambda _: None)
+        FeedReader(runtime_of("archive"), handle, lambda _: None)
 
 
 @simulated
@@ -138,8 +138,8 @@ async def test_a_fifth_reader_is_waited_for_as_soon_as_it_stands_in_the_table(tm
         await game.begin(3)
         await game.play(2, STAY)
         await game.close()
-        log = system.kits["table"].log
-        mine = followed_by(FIFTH, system.kits["table"].settings.currencies)
+        log = system.runtimes["table"].log
+        mine = followed_by(FIFTH, system.runtimes["table"].settings.currencies)
         await asyncio.sleep(2 * feeds_module.TRIM_EVERY_S)
         feeds = {feed: list(entries) for feed, entries in system.store.data.feeds.items()}
         assert set(feeds) <= set(mine)

@@ -18,8 +18,8 @@ import structlog
 
 from stud_service import lines as module
 from stud_service.lines import FULL, MAX_WAITING_BYTES, MAX_WHYS, OTHERS, Lines
-from tests.support.kit import logged
-from tests.support.kit_app import Silent
+from tests.support.runtime import logged
+from tests.support.runtime_app import Silent
 
 logger = structlog.get_logger("tests")
 

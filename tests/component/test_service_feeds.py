@@ -16,7 +16,7 @@ from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import EventLogError
 from stud_service.feeds import FeedReader, Poison
 from tests.support.echo import SERVICE, Echo, count, deck_of, feed_of, parse, reader_for
-from tests.support.kit import logged, until
+from tests.support.runtime import logged, until
 from tests.support.valkey import command, fresh_server, session_server, valkey_server
 
 __all__ = ["fresh_server", "session_server", "valkey_server"]
