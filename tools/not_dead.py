@@ -13,11 +13,17 @@ _.RankHand
 _.intercept_service
 
 # Called by a library or by the interpreter
-_.model_config
+_.list_commands
 _.on_broken_pipe
 _.unraisablehook
 _.encoding
 _.writable
+
+# Commands: named as text in stud_cli.loading, and loaded by that name
+_.audit
+_.demo
+_.init
+_.rehearse
 
 # Fields of the contract and of the log: written for whoever reads them there, knobs that wait for a rule
 _.deck_ref

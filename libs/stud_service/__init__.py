@@ -3,6 +3,7 @@
 Importing any module of this package settles how gRPC runs, before gRPC is loaded; see below.
 """
 
+import importlib
 import os
 import sys
 
@@ -15,3 +16,12 @@ GRPC_EXPERIMENTS = "-event_engine_client,-event_engine_listener"
 GRPC_CAME_FIRST = "grpc" in sys.modules and "GRPC_EXPERIMENTS" not in os.environ
 os.environ.setdefault("GRPC_EXPERIMENTS", GRPC_EXPERIMENTS)
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+
+# structlog loads rich, where it is installed, to draw tracebacks in a terminal. Our lines are JSON: without it a
+# process starts with a tenth less of work.
+if "rich" not in sys.modules:
+    sys.modules["rich"] = None  # type: ignore[assignment]  # as if it were not installed
+    try:
+        importlib.import_module("structlog")
+    finally:
+        del sys.modules["rich"]

@@ -33,7 +33,7 @@ from stud_service.refusals import Refused
 from stud_service.runtime import Runtime
 from stud_service.server_options import server_options
 from stud_service.settings import ServiceSettings, SettingsError, load_settings
-from stud_service.tokens import KeyFileError, Verifier, load_public_key
+from stud_service.tokens import KeyFileError, Verifier, load_public_key, warm_up
 from stud_topology.services import service_called
 
 logger = structlog.get_logger(__name__)
@@ -212,6 +212,7 @@ class Process:
                 self._started = True
                 self._tell_health()
                 logger.info("started")
+                await asyncio.to_thread(warm_up)
                 await self._until_told_to_stop(runtime)
         finally:
             await self._stop(server, app, runtime)

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping, Sequence
-from importlib import metadata
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
-from pydantic import Field, ValidationError, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+import msgspec
 
 from stud_eventlog import keys
-from stud_service.tokens import MAX_LIFE_S
 from stud_topology.services import BY_PORT, HOST, LOG_PORT, service_called
 
 PREFIX = "STUD_"
@@ -24,121 +21,137 @@ PREFIX = "STUD_"
 MANY = 10_000_000
 """As good as no limit."""
 
-LogLevel = Literal["debug", "info", "warning", "error"]
+CURRENCIES = ("EUR", "USD", "GBP", "CAD", "XTS")
+LOG_LEVELS = ("debug", "info", "warning", "error")
+
+MAX_LIFE_S = 365 * 86_400
+"""Of a token, at most."""
+
+YES, NO = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
 
 
 class SettingsError(ValueError):
-    """A setting cannot be used. The text names the variable and what is wanted, one line per setting."""
+    """A setting cannot be used. The text names the variable and what is wanted, all of them in one line."""
 
 
 def build_name() -> str:
     """Returns the version of the installed package, or "dev" when it runs uninstalled."""
+    from importlib import metadata  # noqa: PLC0415 - seldom asked for, and slow to load
+
     try:
         return metadata.version("stud")
     except metadata.PackageNotFoundError:
         return "dev"
 
 
-class ServiceSettings(BaseSettings):
-    """See the module's docstring. ``ServiceSettings()`` takes the environment; arguments take precedence."""
+def _switch(text: str) -> bool:
+    word = text.strip().lower()
+    if word in YES or word in NO:
+        return word in YES
+    raise ValueError("want 1 or 0")
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True)
 
-    redis_url: str = Field(default=f"redis://{HOST}:{LOG_PORT}/0", description="where the log is")
-    listen: str = Field(
-        default="127.0.0.1:0", description="where the service listens; STUD_TABLE_LISTEN and so on take precedence"
-    )
-    keys_dir: Path = Field(default=Path("var/keys"), description="keys for tokens and cards")
-    log_level: LogLevel = Field(default="info", description=f"lowest level logged: {', '.join(get_args(LogLevel))}")
-    currencies: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=("EUR", "USD", "GBP", "CAD", "XTS"), description="currencies that are served"
-    )
-    allow_volatile: bool = Field(default=False, description="accept a server that may lose commits: for experiments")
-    allow_stacked_decks: bool = Field(default=False, description="rehearsals at XTS tables (dealer only)")
-    allow_core: bool = Field(
-        default=False, description="dumps of the process and debuggers: they show keys that open cards"
-    )
-    stop_grace_ms: int = Field(
-        default=5_000, ge=0, le=600_000, description="milliseconds to finish calls in when stopping"
-    )
-    call_timeout_ms: int = Field(
-        default=15_000, ge=1, le=600_000, description="milliseconds for a call without a deadline"
-    )
-    jwt_issuer: str = Field(default="stud", description="who must have issued a token")
-    jwt_audience: str = Field(default="stud", description="who a token must be for")
-    token_max_life_s: int = Field(
-        default=MAX_LIFE_S,
-        ge=60,
-        le=MAX_LIFE_S,
-        description="seconds from a token's issue (`iat`, else from now) to its end at most; a year is the most",
-    )
-    build: str = Field(default_factory=build_name, description="name of the build, noted in every commit")
-    calls_per_s: int = Field(
-        default=20,
-        ge=1,
-        le=MANY,
-        description="calls a second of an account (staff: fifty times as many); faster ones wait",
-    )
-    calls_burst: int = Field(default=100, ge=1, le=MANY, description="calls of an account at once, after a quiet time")
-    commands_per_s: int = Field(
-        default=2,
-        ge=1,
-        le=MANY,
-        description="commands a second of an account at a table that answer no turn and no prompt",
-    )
-    commands_burst: int = Field(default=20, ge=1, le=MANY, description="such commands at once, after a quiet time")
-    streams_per_account: int = Field(
-        default=32, ge=1, le=MANY, description="Play and Watch streams of an account (staff: fifty times as many)"
-    )
-    streams: int = Field(default=20_000, ge=1, le=MANY, description="Play and Watch streams of a process")
-    subscribe_within_ms: int = Field(
-        default=10_000, ge=1, le=600_000, description="milliseconds until a Play stream must have subscribed"
-    )
-    connections: int = Field(
-        default=10_000,
-        ge=1,
-        le=MANY,
-        description="connections to a process, as far as it may open files; any more are closed",
-    )
-    calls_per_connection: int = Field(
-        default=1_000, ge=1, le=MANY, description="calls and streams at once on a connection; more wait in the client"
-    )
-    health_watchers: int = Field(default=256, ge=1, le=MANY, description="health streams of a process")
-    reflection_streams: int = Field(default=16, ge=1, le=MANY, description="reflection streams of a process")
-    heavy_percent: int = Field(
-        default=10, ge=1, le=100, description="percent of a process's time for heavy questions, such as old logs"
-    )
+def _redis_url(url: str) -> str:
+    if not url.startswith(("redis://", "rediss://", "unix://")):
+        raise ValueError("want redis://, rediss:// or unix://")
+    return url
 
-    @field_validator("redis_url")
-    @classmethod
-    def _is_redis_url(cls, url: str) -> str:
-        if not url.startswith(("redis://", "rediss://", "unix://")):
-            raise ValueError("want redis://, rediss:// or unix://")
-        return url
 
-    @field_validator("listen")
-    @classmethod
-    def _has_host_and_port(cls, address: str) -> str:
-        host, colon, port = address.rpartition(":")
-        if not (host and colon and port.isascii() and port.isdecimal() and int(port) < 65_536):
-            raise ValueError("want HOST:PORT, for instance 127.0.0.1:7101")
-        return address
+def _address(address: str) -> str:
+    host, colon, port = address.rpartition(":")
+    if not (host and colon and port.isascii() and port.isdecimal() and int(port) < 65_536):
+        raise ValueError("want HOST:PORT, for instance 127.0.0.1:7101")
+    return address
 
-    @field_validator("log_level", mode="before")
-    @classmethod
-    def _any_case(cls, level: object) -> object:
-        return level.lower() if isinstance(level, str) else level
 
-    @field_validator("currencies", mode="before")
-    @classmethod
-    def _split(cls, value: object) -> object:
-        if isinstance(value, str):
-            value = tuple(part.strip() for part in value.split(",") if part.strip())
-        if isinstance(value, (tuple, list)):
-            if not value:
-                raise ValueError("want at least one currency")
-            return tuple(dict.fromkeys(keys.check_currency(str(currency)) for currency in value))
-        return value
+def _log_level(level: str) -> str:
+    if level.lower() not in LOG_LEVELS:
+        raise ValueError(f"want one of {', '.join(LOG_LEVELS)}")
+    return level.lower()
+
+
+def _number(least: int, most: int = MANY) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if not least <= number <= most:
+            raise ValueError(f"want a whole number from {least} to {most}")
+        return number
+
+    return read
+
+
+def _currencies(text: str) -> tuple[str, ...]:
+    named = [part.strip() for part in text.split(",") if part.strip()]
+    if not named:
+        raise ValueError("want at least one currency")
+    return tuple(dict.fromkeys(keys.check_currency(currency) for currency in named))
+
+
+class About(NamedTuple):
+    """What a setting is for, and how its text becomes its value (raises ValueError saying what is wanted)."""
+
+    meaning: str
+    read: Callable[[str], Any] = str
+
+
+class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """See the module's docstring. ``ServiceSettings()`` is what holds where nothing is set; `load_settings` reads the
+    environment.
+    """
+
+    redis_url: Annotated[str, About("where the log is", _redis_url)] = f"redis://{HOST}:{LOG_PORT}/0"
+    listen: Annotated[
+        str, About("where the service listens; STUD_TABLE_LISTEN and so on take precedence", _address)
+    ] = "127.0.0.1:0"
+    keys_dir: Annotated[Path, About("keys for tokens and cards", Path)] = Path("var/keys")
+    log_level: Annotated[str, About(f"lowest level logged: {', '.join(LOG_LEVELS)}", _log_level)] = "info"
+    currencies: Annotated[tuple[str, ...], About("currencies that are served", _currencies)] = CURRENCIES
+    allow_volatile: Annotated[bool, About("accept a server that may lose commits: for experiments", _switch)] = False
+    allow_stacked_decks: Annotated[bool, About("rehearsals at XTS tables (dealer only)", _switch)] = False
+    allow_core: Annotated[
+        bool, About("dumps of the process and debuggers: they show keys that open cards", _switch)
+    ] = False
+    stop_grace_ms: Annotated[int, About("milliseconds to finish calls in when stopping", _number(0, 600_000))] = 5_000
+    call_timeout_ms: Annotated[int, About("milliseconds for a call without a deadline", _number(1, 600_000))] = 15_000
+    jwt_issuer: Annotated[str, About("who must have issued a token")] = "stud"
+    jwt_audience: Annotated[str, About("who a token must be for")] = "stud"
+    token_max_life_s: Annotated[
+        int,
+        About(
+            "seconds from a token's issue (`iat`, else from now) to its end at most; a year is the most",
+            _number(60, MAX_LIFE_S),
+        ),
+    ] = MAX_LIFE_S
+    build: Annotated[str, About("name of the build, noted in every commit")] = msgspec.field(default_factory=build_name)
+    calls_per_s: Annotated[
+        int, About("calls a second of an account (staff: fifty times as many); faster ones wait", _number(1))
+    ] = 20
+    calls_burst: Annotated[int, About("calls of an account at once, after a quiet time", _number(1))] = 100
+    commands_per_s: Annotated[
+        int, About("commands a second of an account at a table that answer no turn and no prompt", _number(1))
+    ] = 2
+    commands_burst: Annotated[int, About("such commands at once, after a quiet time", _number(1))] = 20
+    streams_per_account: Annotated[
+        int, About("Play and Watch streams of an account (staff: fifty times as many)", _number(1))
+    ] = 32
+    streams: Annotated[int, About("Play and Watch streams of a process", _number(1))] = 20_000
+    subscribe_within_ms: Annotated[
+        int, About("milliseconds until a Play stream must have subscribed", _number(1, 600_000))
+    ] = 10_000
+    connections: Annotated[
+        int, About("connections to a process, as far as it may open files; any more are closed", _number(1))
+    ] = 10_000
+    calls_per_connection: Annotated[
+        int, About("calls and streams at once on a connection; more wait in the client", _number(1))
+    ] = 1_000
+    health_watchers: Annotated[int, About("health streams of a process", _number(1))] = 256
+    reflection_streams: Annotated[int, About("reflection streams of a process", _number(1))] = 16
+    heavy_percent: Annotated[
+        int, About("percent of a process's time for heavy questions, such as old logs", _number(1, 100))
+    ] = 10
 
 
 class Variable(NamedTuple):
@@ -151,13 +164,18 @@ class Variable(NamedTuple):
 
 def variables() -> list[Variable]:
     """Returns all that a service reads from its environment."""
-    found = []
-    for field, about in ServiceSettings.model_fields.items():
-        default = "version of the package" if field == "build" else _in_text(about.default)
-        if field == "listen":
+    defaults, found = ServiceSettings(build=""), []
+    for name, about in _about().items():
+        default = "version of the package" if name == "build" else _in_text(getattr(defaults, name))
+        if name == "listen":
             default = f"{BY_PORT[0].address} … {BY_PORT[-1].port}"
-        found.append(Variable(PREFIX + field.upper(), about.description or "", default))
+        found.append(Variable(PREFIX + name.upper(), about.meaning, default))
     return found
+
+
+def _about() -> dict[str, About]:
+    hints = get_type_hints(ServiceSettings, include_extras=True)
+    return {name: hints[name].__metadata__[0] for name in ServiceSettings.__struct_fields__}
 
 
 def _in_text(default: object) -> str:
@@ -175,22 +193,26 @@ def load_settings(
     """
     environ = os.environ if environ is None else environ
     flags = _parser(name).parse_args(list(arguments))
+    variable_of_listen = f"{PREFIX}{name.upper()}_LISTEN"
+    listen = flags.listen or environ.get(variable_of_listen) or environ.get(f"{PREFIX}LISTEN")
     given: dict[str, Any] = {}
-    listen = flags.listen or environ.get(f"{PREFIX}{name.upper()}_LISTEN") or environ.get(f"{PREFIX}LISTEN")
-    given["listen"] = listen or service_called(name).address
+    problems: list[str] = []
+    for field, about in _about().items():
+        variable = PREFIX + field.upper()
+        text = environ.get(variable)
+        if field == "listen":
+            variable, text = variable_of_listen, listen or service_called(name).address
+        if text is None:
+            continue
+        try:
+            given[field] = about.read(text)
+        except ValueError as wanted:  # which does not quote the value: a URL may hold a password
+            problems.append(f"{variable}: {wanted}")
+    if problems:
+        raise SettingsError("; ".join(problems))
     if flags.allow_stacked_decks:
         given["allow_stacked_decks"] = True
-    try:
-        return ServiceSettings(**given)
-    except ValidationError as error:
-        raise SettingsError("; ".join(_in_words(name, problem) for problem in error.errors())) from None
-
-
-def _in_words(name: str, problem: Any) -> str:
-    field = str(problem["loc"][0]) if problem["loc"] else "settings"
-    variable = f"{PREFIX}{name.upper()}_LISTEN" if field == "listen" else PREFIX + field.upper()
-    # Not the value: a URL may hold a password.
-    return f"{variable}: {problem['msg'].removeprefix('Value error, ')}"
+    return ServiceSettings(**given)
 
 
 def _parser(name: str) -> argparse.ArgumentParser:

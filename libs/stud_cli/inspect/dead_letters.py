@@ -18,7 +18,9 @@ from stud_eventlog.log import DeadLetters
 from stud_eventlog.types import DeadLetter, EventLogError
 from stud_topology import services
 
-app = typer.Typer(no_args_is_help=True, help="Messages that could not be handled. Example: stud dead list")
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="Messages that could not be handled. Example: stud dead list"
+)
 
 
 Service = StrEnum("Service", list(services.NAMES))  # type: ignore[misc]  # its members are for typer alone

@@ -1,8 +1,8 @@
 """The whole system on one machine: an embedded server and the four services, each a process of its own.
 
-Used by ``stud up``, ``stud demo``, ``stud rehearse`` and the tests. Processes are started in order, each
-once the one before is healthy; `supervisor` starts again what dies; stopping goes in reverse order, services
-before the server. A killed parent takes everything along (`stud_cli.local.parent_death`).
+Used by ``stud up``, ``stud demo``, ``stud rehearse`` and the tests. Once the server is ready all services are
+started at once, since none needs another to start; `supervisor` starts again what dies; stopping goes in order,
+services before the server. A killed parent takes everything along (`stud_cli.local.parent_death`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from stud_service.keyring import KeyringError, ensure_dev_keys
 from stud_topology import services
 
 SERVICES = services.NAMES
-"""In the order of their start."""
+"""In the order in which they are told of; they are stopped the other way round."""
 
 FIRST_PORT = services.LOG_PORT
 
@@ -115,7 +115,7 @@ class LocalSystem:
     # Starting
 
     async def start(self) -> None:
-        """Start the server, then each service in order. Raises LocalSystemError."""
+        """Start the server, then all services. Raises LocalSystemError."""
         try:
             await self._start()
         except OSError as error:
@@ -140,9 +140,7 @@ class LocalSystem:
             await self._initialise()
         except EventLogError as error:
             raise LocalSystemError(f"the log's server: {error}") from error
-        for name in SERVICES:
-            await self.start_service(name)
-            self.report(f"{name:<8} {self.endpoints[name]}")
+        await self._start_services()
 
     def _take_ports(self) -> None:
         """Say at once which port of a named row is taken."""
@@ -200,8 +198,31 @@ class LocalSystem:
             await log.close()
         marker.write_text("The log of this directory was initialised. If it is gone, restore it.\n")
 
+    async def _start_services(self) -> None:
+        """Start all at once and tell of each that is healthy; the first that cannot be started is what is raised."""
+        with self._waiting() as waiting:
+            starts = [asyncio.create_task(self._start_and_tell(name, waiting)) for name in SERVICES]
+            try:
+                done, _ = await asyncio.wait(starts, return_when=asyncio.FIRST_EXCEPTION)
+            finally:
+                for start in starts:
+                    start.cancel()
+                await asyncio.gather(*starts, return_exceptions=True)
+        for start in done:
+            start.result()
+
+    async def _start_and_tell(self, name: str, waiting: Waiting) -> None:
+        await self._start_process(name)
+        await self._wait_healthy(name, waiting)
+        self.report(f"{name:<8} {self.endpoints[name]}")
+
     async def start_service(self, name: str) -> None:
         """Start one service and wait until it is healthy. Raises LocalSystemError with the end of its log."""
+        await self._start_process(name)
+        with self._waiting() as waiting:
+            await self._wait_healthy(name, waiting)
+
+    async def _start_process(self, name: str) -> None:
         with self.log_path(name).open("ab") as sink:
             process = await asyncio.create_subprocess_exec(
                 *bound_to_us([sys.executable, "-m", self._module(name)]),
@@ -212,8 +233,6 @@ class LocalSystem:
                 start_new_session=True,
             )
         self.processes[name] = process
-        with self._waiting() as waiting:
-            await self._wait_healthy(name, process, waiting)
 
     def log_path(self, name: str) -> Path:
         """Where a service writes its log."""
@@ -236,8 +255,9 @@ class LocalSystem:
         """Only a start is drawn: later there may be something else on the screen."""
         return Waiting(None if self._is_up else self._console)
 
-    async def _wait_healthy(self, name: str, process: asyncio.subprocess.Process, waiting: Waiting) -> None:
+    async def _wait_healthy(self, name: str, waiting: Waiting) -> None:
         """Wait for a service as long as it makes progress with its log. Raises LocalSystemError."""
+        process = self.processes[name]
         patience, grpc_name = Patience(self.silent_s), services.service_called(name).grpc_name
         while True:
             if process.returncode is not None:
@@ -248,8 +268,7 @@ class LocalSystem:
             if problem is None:
                 return
             patience.heard(commits)
-            doing = f"reads its log: {commits:,} commits" if commits else "starts"
-            waiting.show(f"{name:<8} {doing}")
+            waiting.show(f"{name:<8} reads its log: {commits:,} commits" if commits else f"{name:<8} starts")
             if patience.is_over:
                 raise LocalSystemError(
                     f"{name} is not healthy and has made no progress for {self.silent_s:.0f} s ({problem}, {commits} "

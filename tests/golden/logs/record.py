@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import structlog
 
@@ -46,7 +47,7 @@ class GoldenSystem(MemorySystem):
 
     def runtime(self, name: str) -> Runtime:
         made = super().runtime(name)
-        settings = made.settings.model_copy(update={"build": self.build})
+        settings = msgspec.structs.replace(made.settings, build=self.build)
         return Runtime(name, settings, MemoryEventLog(self.store), clock=made.clock)
 
 

@@ -64,6 +64,7 @@ def test_the_flag_for_stacked_decks():
         ("STUD_STOP_GRACE_MS", "-1"),
         ("STUD_ALLOW_VOLATILE", "perhaps"),
         ("STUD_ALLOW_CORE", "perhaps"),
+        ("STUD_LOG_LEVEL", "loud"),
         ("STUD_TOKEN_MAX_LIFE_S", "59"),
         ("STUD_TOKEN_MAX_LIFE_S", "31536001"),
     ],
@@ -74,10 +75,24 @@ def test_what_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch, variable:
         load_settings("table")
 
 
-def test_a_currency_list_may_be_given_as_such():
-    assert ServiceSettings(currencies=["EUR"]).currencies == ("EUR",)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="currencies"):
-        ServiceSettings(currencies=7)  # type: ignore[arg-type]
+def test_all_that_cannot_be_used_is_named_at_once_and_values_are_not_quoted():
+    environ = {"STUD_STREAMS": "many", "STUD_REDIS_URL": "http://:secret@host", "STUD_ALLOW_CORE": "2"}
+    with pytest.raises(SettingsError) as refused:
+        load_settings("table", environ=environ)
+    assert str(refused.value) == (
+        "STUD_REDIS_URL: want redis://, rediss:// or unix://; STUD_ALLOW_CORE: want 1 or 0; "
+        "STUD_STREAMS: want a whole number from 1 to 10000000"
+    )
+
+
+@pytest.mark.parametrize("word", ["1", "true", "TRUE", "Yes", " on "])
+def test_words_for_yes(word: str):
+    assert load_settings("table", environ={"STUD_ALLOW_CORE": word}).allow_core
+
+
+@pytest.mark.parametrize("word", ["0", "false", "No", "OFF"])
+def test_words_for_no(word: str):
+    assert not load_settings("table", environ={"STUD_ALLOW_CORE": word}).allow_core
 
 
 def test_without_an_installed_package_the_build_is_dev(monkeypatch: pytest.MonkeyPatch):
@@ -92,7 +107,7 @@ def test_every_setting_says_what_it_is_for_and_help_lists_them(capsys: pytest.Ca
     with pytest.raises(SystemExit):
         load_settings("dealer", ["--help"])
     told = capsys.readouterr().out
-    assert {v.name for v in variables()} == {f"STUD_{field.upper()}" for field in ServiceSettings.model_fields}
+    assert {v.name for v in variables()} == {f"STUD_{field.upper()}" for field in ServiceSettings.__struct_fields__}
     for variable in variables():
         assert variable.meaning
         assert f"  {variable.name} " in told

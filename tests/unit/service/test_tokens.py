@@ -13,7 +13,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from stud_service import tokens
 from stud_service.identity import Caller
 from stud_service.refusals import Refused
-from stud_service.tokens import MAX_LIFE_S, KeyFileError, Verifier, load_private_key, load_public_key, mint
+from stud_service.settings import MAX_LIFE_S
+from stud_service.tokens import KeyFileError, Verifier, load_private_key, load_public_key, mint
 from tests.support.runtime import write_keys
 
 KEY = Ed25519PrivateKey.generate()

@@ -1,0 +1,131 @@
+"""Commands whose modules are loaded when they are run, not when ``stud`` starts: most of them need gRPC, the log's
+client and half of the system, which the others, and ``stud --help``, need not wait for.
+
+The line that ``stud --help`` shows of each stands here beside its place, so that nothing is loaded to be listed; a test
+compares it with what the command says itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any, Final, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from stud_cli.exit_codes import CarefulGroup
+
+
+class Place(NamedTuple):
+    """Where a command is: a function, or an app of its own."""
+
+    module: str
+    name: str
+    summary: str
+
+
+class Commands(Mapping[str, Any]):
+    """Commands by name, each loaded when it is looked up."""
+
+    def __init__(self, places: Mapping[str, Place]) -> None:
+        self._places = places
+        self._loaded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._loaded:
+            self._loaded[name] = _load(name, self._places[name])
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+def _load(name: str, place: Place) -> Any:
+    found = getattr(import_module(place.module), place.name)
+    if not isinstance(found, typer.Typer):
+        app = typer.Typer(add_completion=False, pretty_exceptions_show_locals=False)
+        app.command(name)(found)
+        return typer.main.get_command(app)
+    group = typer.main.get_command(found)
+    group.name = name
+    return group
+
+
+PLACES: Final = {
+    "up": Place(
+        "stud_cli.local.up",
+        "up",
+        "Start the log's server and all services, start again what dies, stop them in order on Ctrl-C.",
+    ),
+    "demo": Place(
+        "stud_cli.local.demo",
+        "demo",
+        "Start everything, let bots play, close the tables, cash everybody out, and audit.",
+    ),
+    "rules": Place(
+        "stud_cli.rules",
+        "rules",
+        "Print the complete house rules of a preset or of a table, with examples in its own stakes.",
+    ),
+    "tables": Place("stud_cli.tables", "tables", "List the tables of the running system."),
+    "token": Place(
+        "stud_cli.local.keys",
+        "token",
+        "Make a token with the development key (made on first use under the keys directory).",
+    ),
+    "replay": Place(
+        "stud_cli.inspect.replay",
+        "replay",
+        "Show a table as it was at a version. Down cards stay hidden (??): tools never open them.",
+    ),
+    "verify": Place(
+        "stud_cli.inspect.verify",
+        "verify",
+        "Check every hash chain, fold every table, check decks against commitments and hands against verdicts.",
+    ),
+    "audit": Place(
+        "stud_cli.inspect.audit",
+        "audit",
+        "Recompute every balance from the ledger's entries and check it against tables and verdicts.",
+    ),
+    "adjudicate": Place(
+        "stud_cli.hands.adjudicate",
+        "adjudicate",
+        "Play recorded hands through the rules and compare who acts, what it costs and who is paid.",
+    ),
+    "rehearse": Place(
+        "stud_cli.hands.rehearse",
+        "rehearse",
+        "Play recorded hands through table, dealer, referee and wallet, and compare what comes out.",
+    ),
+    "init": Place(
+        "stud_cli.local.keys",
+        "init",
+        "Write the marker of a new log, once; services refuse a log without it, since it may have lost its data.",
+    ),
+    "dead": Place(
+        "stud_cli.inspect.dead_letters", "app", "Messages that could not be handled. Example: stud dead list"
+    ),
+}
+
+
+class LoadingGroup(CarefulGroup):
+    """All commands of ``stud``."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands: Any = Commands(PLACES)
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        """Return the names in the order of the help."""
+        return list(PLACES)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """List commands by what is said of them here."""
+        lines: Any = {name: TyperCommand(name, help=place.summary) for name, place in PLACES.items()}
+        listed = TyperGroup(name=self.name, commands=lines, params=self.params, help=self.help)
+        listed.format_help(ctx, formatter)
