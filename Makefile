@@ -70,6 +70,7 @@ proto: $(STAMP) ## regenerate libs/stud from protos/
 	@$(BIN)/python -m tools.generate_events
 	@$(BIN)/python -m tools.generate_rules_coverage
 	@$(BIN)/python -m tools.generate_settings
+	@$(BIN)/python -m tools.generate_metrics
 
 .PHONY: proto-baseline
 proto-baseline: $(STAMP) ## accept the contract as it is: later changes must not break it
@@ -106,6 +107,7 @@ check: $(STAMP) ## everything that can be said without running the code
 	@$(BIN)/python -m tools.generate_events --check
 	@$(BIN)/python -m tools.generate_rules_coverage --check
 	@$(BIN)/python -m tools.generate_settings --check
+	@$(BIN)/python -m tools.generate_metrics --check
 	@echo "check: all good"
 
 SEARCHING := tests/property tests/exhaustive tests/oracle

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from stud_eventlog.availability import Availability
 from stud_eventlog.entries import Row
-from stud_eventlog.log import PAGE, OnLogBehind
+from stud_eventlog.log import PAGE, OnBatch, OnLogBehind
 from stud_eventlog.types import NO_HASH, Append, ChainBroken, Head, StoredCommit, VersionConflict
 from stud_eventlog.writing import Backend, Writer
 
@@ -65,6 +65,14 @@ class Commits:
     @on_log_behind.setter
     def on_log_behind(self, callback: OnLogBehind | None) -> None:
         self._writer.on_log_behind = callback
+
+    @property
+    def on_batch(self) -> OnBatch | None:
+        return self._writer.group.on_batch
+
+    @on_batch.setter
+    def on_batch(self, callback: OnBatch | None) -> None:
+        self._writer.group.on_batch = callback
 
     async def append(self, append: Append) -> Head:
         head = await self._writer.append(append)

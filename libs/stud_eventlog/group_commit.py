@@ -15,7 +15,9 @@ import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 
+from stud_eventlog.log import OnBatch
 from stud_eventlog.pauses import Pauses
 from stud_eventlog.types import Append, EventLogError, Head, LogRefuses, LogUnavailable
 
@@ -75,6 +77,7 @@ class GroupCommit:
     def __init__(
         self, send: Send, *, max_in_flight: int = MAX_IN_FLIGHT, jitter: Callable[[], float] = random.random
     ) -> None:
+        self.on_batch: OnBatch | None = None
         self._send = send
         self._max_in_flight = max_in_flight
         self._jitter = jitter
@@ -154,7 +157,10 @@ class GroupCommit:
         again: list[_Write] = []
         why = ""
         for chunk in chunks:
+            began = perf_counter()
             outcomes = await self._send([write.append for write in chunk])
+            if self.on_batch is not None:
+                self.on_batch(len(chunk), perf_counter() - began)
             for write, outcome in zip(chunk, outcomes, strict=True):
                 if isinstance(outcome, Again):
                     if outcome.refused and not write.doubtful:

@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Protocol
 
 from stud_eventlog.keys import ScanKind
-from stud_eventlog.trouble import Trouble
+from stud_eventlog.trouble import Memory, Trouble
 from stud_eventlog.types import Append, DeadLetter, FeedEntry, Head, StoredCommit, VersionConflict
 
 PAGE = 500
@@ -25,6 +25,9 @@ PAGE = 500
 
 OnLogBehind = Callable[[str, Head, Head], None]
 """(stream, acknowledged, found): the log lacks what it had acknowledged and the bytes are not held here."""
+
+OnBatch = Callable[[int, float], None]
+"""(commits, seconds): so many were sent together, and this long after that their last answer came, or none."""
 
 OnCursorAhead = Callable[[str, str, str], None]
 """(feed, cursor, last): the cursor is above the feed's last id, or its entry is gone; the feed is read from its start
@@ -44,6 +47,7 @@ class Reachable(Protocol):
 
 class CommitLog(Reachable, Protocol):
     on_log_behind: OnLogBehind | None
+    on_batch: OnBatch | None
 
     async def append(self, append: Append) -> Head:
         """Writes one commit with its outbox and returns the new head once it is durable.
@@ -134,6 +138,9 @@ class DeadLetters(Reachable, Protocol):
 
 
 class EventLog(CommitLog, Feeds, DeadLetters, Protocol):
+    memory: Memory | None
+    """What `trouble` saw of the server's memory when it last looked; None before, and where there is no server."""
+
     async def lobby(self, shard: int) -> dict[str, bytes]:
         """Returns the rows that commits of the shard's tables have set (`LobbyRow`)."""
 

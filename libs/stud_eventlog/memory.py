@@ -33,7 +33,7 @@ from stud_eventlog.entries import (
 from stud_eventlog.group_commit import MAX_IN_FLIGHT, Again
 from stud_eventlog.keys import ScanKind
 from stud_eventlog.log import OnCursorAhead, OnLogBehind
-from stud_eventlog.trouble import MEMORY_LIMIT, Trouble, full, refused, volatile
+from stud_eventlog.trouble import MEMORY_LIMIT, Memory, Trouble, full, refused, volatile
 from stud_eventlog.types import (
     START,
     Append,
@@ -253,6 +253,7 @@ class MemoryEventLog(Commits):
         backend = _MemoryBackend(self.store)
         super().__init__(backend, backend, max_in_flight=max_in_flight)
         self.on_log_behind, self.on_cursor_ahead = on_log_behind, on_cursor_ahead
+        self.memory: Memory | None = None
         self._checked: set[str] = set()
         self._checked_generation = -1
         self.store.attach(self)
@@ -380,6 +381,7 @@ class MemoryEventLog(Commits):
     async def trouble(self, service: str) -> Trouble | None:
         self.store.check()
         keys.probe(service)
+        self.memory = Memory(int(self.store.used_ratio * 1_000_000), 1_000_000)
         if self.store.refusal is not None:
             return refused(*self.store.refusal)
         if self.store.problems:

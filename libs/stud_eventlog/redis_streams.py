@@ -33,6 +33,7 @@ from stud_eventlog.trouble import (
     MEMORY_LIMIT,
     MIN_VERSION,
     SETTING_NAMES,
+    Memory,
     Trouble,
     full,
     of_a_key,
@@ -76,6 +77,7 @@ class RedisEventLog(Commits, RedisFeeds, RedisDeadLetters):
         Commits.__init__(self, RedisBackend(writer), RedisBackend(questions), max_in_flight=max_in_flight)
         RedisFeeds.__init__(self, writer, reader, longest_block_ms)
         RedisDeadLetters.__init__(self, writer)
+        self.memory: Memory | None = None
         self._allow_volatile = False
         self._questions = questions
         self._wires = (writer, reader, questions)
@@ -168,7 +170,9 @@ class RedisEventLog(Commits, RedisFeeds, RedisDeadLetters):
             found = {name: value.decode() for name, value in text_map(answered(settings)).items()}
             if problems := setting_problems(found):
                 return volatile(problems)
-        ratio = _ratio(_info(answered(memory)))
+        info = _info(answered(memory))
+        self.memory = Memory(int(info["used_memory"]), int(info["maxmemory"]) or int(info["total_system_memory"]))
+        ratio = _ratio(info)
         return full(ratio) if ratio >= MEMORY_LIMIT else None
 
     async def initialise(self) -> bool:

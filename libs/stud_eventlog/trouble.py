@@ -21,6 +21,17 @@ _SETTINGS = {
 }
 SETTING_NAMES = tuple(_SETTINGS)
 
+AWAY, BEHIND = "LOG_AWAY", "LOG_BEHIND"
+"""It does not answer; it is not the log that was there before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Of the log's server, in bytes: what it uses, and the most that it may; 0 = nobody says."""
+
+    used: int
+    limit: int
+
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
@@ -37,6 +48,8 @@ class Trouble:
     serving: bool = False
 
 
+_ANY_REFUSAL, _VOLATILE, _FULL = "LOG_REFUSES_WRITES", "LOG_VOLATILE", "LOG_MEMORY"
+
 _REFUSALS = {
     "READONLY": ("LOG_READONLY", "make the server a primary again, or point STUD_REDIS_URL at the one that is"),
     "OOM": ("LOG_OUT_OF_MEMORY", "raise maxmemory, or archive and trim what is no longer needed"),
@@ -45,13 +58,21 @@ _REFUSALS = {
     "NOPERM": ("LOG_NOT_PERMITTED", "render the access list of this build (deploy/redis) and load it"),
     "WRONGTYPE": ("LOG_WRONG_TYPE", "delete the key that is named: somebody put it in place of what belongs there"),
 }
+CODES = frozenset(
+    {
+        *(name for name, _ in _REFUSALS.values()),
+        *(_ANY_REFUSAL, _VOLATILE, _FULL, AWAY, BEHIND),
+    }
+)
+"""All that a trouble may be called."""
+
 _OF_THE_SERVER = frozenset({"READONLY", "OOM", "MISCONF", "NOREPLICAS"})
 """What is refused for a reason that concerns every key: seen by trying, wherever that is done."""
 
 
 def refused(code: str, text: str) -> Trouble:
     """Returns the trouble of a server that answers a write with an error."""
-    name, help_ = _REFUSALS.get(code, ("LOG_REFUSES_WRITES", "look at the server's own log"))
+    name, help_ = _REFUSALS.get(code, (_ANY_REFUSAL, "look at the server's own log"))
     return Trouble(name, f"{code} {text}", help_, refuses=True)
 
 
@@ -67,13 +88,13 @@ def unseen(code: str, text: str) -> Trouble:
 
 def volatile(problems: list[str]) -> Trouble:
     """Returns the trouble of a server that may lose what it acknowledges."""
-    return Trouble("LOG_VOLATILE", "; ".join(problems), "set it back with CONFIG SET and in redis.conf")
+    return Trouble(_VOLATILE, "; ".join(problems), "set it back with CONFIG SET and in redis.conf")
 
 
 def full(ratio: float) -> Trouble:
     """Returns the trouble of a server whose memory is nearly used up."""
     why = f"{ratio:.0%} of maxmemory is used, above {MEMORY_LIMIT:.0%} no hand is started"
-    return Trouble("LOG_MEMORY", why, "raise maxmemory, or archive and trim what is no longer needed", serving=True)
+    return Trouble(_FULL, why, "raise maxmemory, or archive and trim what is no longer needed", serving=True)
 
 
 def parse_version(text: str) -> tuple[int, int]:

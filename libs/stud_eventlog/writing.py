@@ -150,7 +150,7 @@ class Writer:
         self.on_log_behind: OnLogBehind | None = None
         self.acknowledged = Acknowledged()
         self._backend = backend
-        self._group = GroupCommit(self._send, max_in_flight=max_in_flight)
+        self.group = GroupCommit(self._send, max_in_flight=max_in_flight)
         self._watch_mark = False
         self._mark: bytes | None = None
         self._mark_is_gone = False
@@ -176,9 +176,9 @@ class Writer:
         if self._mark_is_gone:
             raise NotInitialised
         if not self.acknowledged.any_behind:
-            return self._group.submit(appends)
+            return self.group.submit(appends)
         fit = [append for append in appends if self.acknowledged.behind(append.stream) is None]
-        futures = iter(self._group.submit(fit))
+        futures = iter(self.group.submit(fit))
         return [
             next(futures) if (behind := self.acknowledged.behind(append.stream)) is None else _failed(behind)
             for append in appends
@@ -303,7 +303,7 @@ class Writer:
                 raise NotInitialised if found is None else AnotherLog
 
     async def close(self, grace_s: float) -> None:
-        await self._group.close(grace_s)
+        await self.group.close(grace_s)
 
 
 def new_mark() -> str:

@@ -19,7 +19,7 @@ What may go wrong, and what then happens:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -30,6 +30,9 @@ from stud_eventlog import keys
 from stud_eventlog.cancelling import stop_if_cancelled
 from stud_eventlog.log import Feeds
 from stud_eventlog.types import START, EventLogError, FeedEntry
+from stud_service.feed_lag import FeedLag
+from stud_service.meters import Value
+from stud_service.metrics import FEED_ENTRIES, FEED_LAG, FEEDS_STALLED, PARKED_LINES, Metric
 from stud_service.parking import Parking
 from stud_service.retrying import STANDS_STILL, Backoff, Poison, poisons, settle
 from stud_service.runtime import Runtime, for_ever
@@ -108,8 +111,18 @@ class FeedReader:
         self._on_poison = on_poison
         self._parking = Parking(runtime.log, service.name, feeds)
         self._in_hand: frozenset[str] = frozenset()
+        self._lag = FeedLag(runtime.clock, feeds)
+        runtime.meters.source(self._told)
         self._next_on_cursor_ahead = runtime.log.on_cursor_ahead
         runtime.log.on_cursor_ahead = self._rewind
+
+    def _told(self) -> Mapping[Metric, Value]:
+        return {
+            FEED_ENTRIES: self.counts.read,
+            FEED_LAG: self._lag.by_shard(),
+            FEEDS_STALLED: len(self._stalled_until),
+            PARKED_LINES: self._parking.lines,
+        }
 
     def caught_up_to(self, feed: str) -> str:
         """Returns the id of the last entry of a feed whose effects are durable; "0-0" before the first."""
@@ -196,6 +209,7 @@ class FeedReader:
     async def _take(self, entries: Sequence[FeedEntry]) -> None:
         """Handles a batch and moves on: to its end, or in each feed to the first entry that cannot be passed."""
         self.counts.read += len(entries)
+        self._lag.taken(entries)
         stops: dict[str, FeedEntry] = {}
         lines: dict[str, list[FeedEntry]] = {}
         for entry in entries:
@@ -225,6 +239,7 @@ class FeedReader:
                 reached.add(entry.feed)
             if entry.feed not in reached:
                 passed[entry.feed] = entry.entry_id
+        self._lag.passed(stops.values())
         self._positions.update(passed)
         self._unsaved.update(passed)
         self._save_is_due.set()

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import nullcontext
 from typing import Any, TypeAlias, TypeVar
@@ -68,11 +69,20 @@ Resp = TypeVar("Resp")
 class Interceptor(grpc.aio.ServerInterceptor):
     """Wraps every handler of a server. One instance per server."""
 
-    def __init__(self, verifier: Verifier, gate: Gate, call_timeout_s: float, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        verifier: Verifier,
+        gate: Gate,
+        call_timeout_s: float,
+        limits: Limits | None = None,
+        refusals: Counter[str] | None = None,
+    ) -> None:
+        """`refusals` counts what callers are refused, by reason."""
         self._verifier = verifier
         self._gate = gate
         self._call_timeout_s = call_timeout_s
         self._limits = limits or Limits(ServiceSettings())
+        self._refusals: Counter[str] = Counter() if refusals is None else refusals
         self._wrapped: dict[str, tuple[Handler, Handler]] = {}
 
     async def intercept_service(
@@ -101,7 +111,7 @@ class Interceptor(grpc.aio.ServerInterceptor):
                 layer = _until_expiry(self._verifier, layer)
             layer = _limited(self._limits, method, layer, streams=handler.response_streaming)
             layer = _auth(self._verifier, self._limits, layer)
-        layer = _errors(_context(method, layer))
+        layer = _errors(self._refusals, _context(method, layer))
         # Serialising happens inside for single responses; written ones pass the serializer on their way out.
         if handler.response_streaming:
             make = (
@@ -119,7 +129,7 @@ class Interceptor(grpc.aio.ServerInterceptor):
 # The layers, outermost first
 
 
-def _errors(inner: Layer) -> Layer:
+def _errors(refusals: Counter[str], inner: Layer) -> Layer:
     async def errors(request: Any, context: Context) -> Any:
         try:
             return await inner(request, context)
@@ -136,6 +146,7 @@ def _errors(inner: Layer) -> Layer:
             raise asyncio.CancelledError from None
         except Exception as fault:  # noqa: BLE001  (the last line of defence: nothing of it may reach the client)
             refused = _incident(fault)
+        refusals[refused.reason] += 1
         # The only place that aborts. A cancelled call is not an error and passes through.
         await context.abort_with_status(rpc_status.to_status(refused.status()))
         return None

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import structlog
 
-from stud_eventlog.trouble import Trouble
+from stud_eventlog.trouble import AWAY, BEHIND, Trouble
 from stud_eventlog.types import EventLogError, NotInitialised
 from stud_service.log_writer import TELL_EVERY_S
 from stud_service.runtime import Runtime
@@ -100,9 +100,9 @@ class LogWatch:
         try:
             found = await self._runtime.log.trouble(self._runtime.name)
         except EventLogError as why:
-            found = Trouble("LOG_AWAY", str(why), AWAY_HELP, refuses=True)
+            found = Trouble(AWAY, str(why), AWAY_HELP, refuses=True)
         if self._mark_is_gone:
-            found = Trouble("LOG_BEHIND", self._lost_why, LOST_HELP, refuses=True)
+            found = Trouble(BEHIND, self._lost_why, LOST_HELP, refuses=True)
         self._note(found)
 
     def _note(self, found: Trouble | None) -> None:

@@ -38,6 +38,11 @@ class Parking:
     def tables(self) -> frozenset[str]:
         return frozenset(table for tables in self._parked.values() for table in tables)
 
+    @property
+    def lines(self) -> int:
+        """How many tables."""
+        return sum(map(len, self._parked.values()))
+
     async def load(self) -> None:
         for shard in self._shards:
             await self._look(shard)

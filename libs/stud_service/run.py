@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 import grpc
 import structlog
@@ -28,7 +29,12 @@ from stud_service import GRPC_CAME_FIRST, dumps, logging, stray
 from stud_service.health import Health
 from stud_service.interceptors import Interceptor
 from stud_service.limits import Limits
+from stud_service.log_meters import tell_of_the_log
 from stud_service.log_watch import LogWatch
+from stud_service.loop_lag import watch_lag
+from stud_service.meters import Meters, Value
+from stud_service.metrics import BUILD_INFO, LOG_AVAILABLE, REFUSALS, SERVING, Metric
+from stud_service.metrics_port import MetricsPort, bind
 from stud_service.refusals import Refused
 from stud_service.runtime import Runtime
 from stud_service.server_options import server_options
@@ -37,6 +43,9 @@ from stud_service.tokens import KeyFileError, Verifier, load_public_key, warm_up
 from stud_topology.services import service_called
 
 logger = structlog.get_logger(__name__)
+
+if TYPE_CHECKING:
+    from stud_service.exposition import Exposition
 
 LAST_LINES_S = 1.0
 """For what still waits to be logged at the end, if nobody reads it."""
@@ -109,6 +118,9 @@ class Process:
         self._log: RedisEventLog | None = None
         self._health = Health(lambda: self._log.commits_moved if self._log is not None else 0)
         self._limits = Limits(settings)
+        self._meters = Meters(name)
+        self._exposed: Exposition | None = None
+        self._meters.source(self._told)
 
     async def run(self, factory: Callable[[Runtime], App]) -> int:
         loop = asyncio.get_running_loop()
@@ -116,14 +128,19 @@ class Process:
             loop.add_signal_handler(number, self.stop_asked.set)
         server = self._make_server()
         self._bind(server)
-        log = await self._connect()
-        if log is None:
-            return 0  # told to stop while waiting for the log
+        metrics = self._bind_metrics()
         try:
-            return await self._serve(server, log, factory)
+            log = await self._connect()
+            if log is None:
+                return 0  # told to stop while waiting for the log
+            try:
+                return await self._serve(server, log, factory)
+            finally:
+                await log.close()
+                logger.info("stopped")
         finally:
-            await log.close()
-            logger.info("stopped")
+            if metrics is not None:
+                await metrics.stop()
 
     # Starting
 
@@ -138,7 +155,9 @@ class Process:
             audience=self.settings.jwt_audience,
             max_life_s=self.settings.token_max_life_s,
         )
-        interceptor = Interceptor(verifier, self.gate, self.settings.call_timeout_ms / 1000, self._limits)
+        interceptor = Interceptor(
+            verifier, self.gate, self.settings.call_timeout_ms / 1000, self._limits, self._meters.counter(REFUSALS)
+        )
         return grpc.aio.server(interceptors=[interceptor], options=server_options(self.settings))
 
     def _bind(self, server: grpc.aio.Server) -> None:
@@ -149,6 +168,23 @@ class Process:
             raise CannotStart(
                 f"cannot listen on {address}: is it in use? Set STUD_{self.name.upper()}_LISTEN"
             ) from None
+
+    def _bind_metrics(self) -> MetricsPort | None:
+        """Whoever watches sees a service that waits for its log, too."""
+        host, port = self.settings.metrics_host, self.settings.metrics_port
+        if not port:
+            return None
+        try:
+            listener = bind(host, port)
+        except OSError as why:
+            problem = os.strerror(why.errno or 0)
+            raise CannotStart(
+                f"cannot serve metrics on {host}:{port} ({problem}): set STUD_METRICS_PORT, 0 for none, or "
+                "STUD_METRICS_HOST"
+            ) from None
+        metrics = MetricsPort(listener, self._exposition)
+        metrics.start()
+        return metrics
 
     async def _connect(self) -> RedisEventLog | None:
         """Waits for the log as long as it takes. Returns None if told to stop first."""
@@ -194,10 +230,12 @@ class Process:
 
     async def _serve(self, server: grpc.aio.Server, log: RedisEventLog, factory: Callable[[Runtime], App]) -> int:
         self._log = log
-        runtime = Runtime(self.name, self.settings, log, limits=self._limits)
+        runtime = Runtime(self.name, self.settings, log, limits=self._limits, meters=self._meters)
+        tell_of_the_log(runtime)
         self._watch = LogWatch(runtime, self._tell_health)
         app = await self._make_app(factory, runtime)
         runtime.spawn(runtime.watch_clock(), "watch clock")
+        runtime.spawn(watch_lag(self._meters), "watch lag")
         app.register(server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         names = [self.service.grpc_name, health.SERVICE_NAME, reflection.SERVICE_NAME]
@@ -267,6 +305,17 @@ class Process:
         self._health.tell(("", self.service.grpc_name), serving=serving)
         if self._started:
             logger.info("health", serving=serving)
+
+    def _told(self) -> Mapping[Metric, Value]:
+        serves = self._started and self._watch is not None and self._watch.serving and not self.stop_asked.is_set()
+        return {BUILD_INFO: {self.settings.build: 1}, SERVING: int(serves), LOG_AVAILABLE: 0}  # until the log says more
+
+    def _exposition(self) -> bytes:
+        if self._exposed is None:
+            from stud_service.exposition import Exposition  # noqa: PLC0415 - of no use where nobody asks, slow to load
+
+            self._exposed = Exposition(self._meters)
+        return self._exposed.text()
 
     # Stopping
 

@@ -18,6 +18,7 @@ from stud_eventlog.trouble import Trouble
 from stud_eventlog.types import COMMIT_ID_BYTES
 from stud_service.clock import Clock
 from stud_service.limits import Limits, Share
+from stud_service.meters import Meters
 from stud_service.settings import ServiceSettings
 
 logger = structlog.get_logger(__name__)
@@ -120,6 +121,9 @@ class Runtime:
 
     limits: Limits = field(default_factory=lambda: Limits(ServiceSettings()))
     """How much one caller may ask for; the server's interceptor counts with the same."""
+
+    meters: Meters = field(default_factory=Meters)
+    """What is counted here, for operators."""
 
     heavy: Share = field(init=False)
     """The share of the loop's time for heavy questions."""

@@ -64,6 +64,15 @@ def _address(address: str) -> str:
     return address
 
 
+def _host(host: str) -> str:
+    from ipaddress import ip_address  # noqa: PLC0415 - seldom asked for, and slow to load
+
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        raise ValueError("want an address such as 127.0.0.1, or 0.0.0.0 for all of this machine's") from None
+
+
 def _log_level(level: str) -> str:
     if level.lower() not in LOG_LEVELS:
         raise ValueError(f"want one of {', '.join(LOG_LEVELS)}")
@@ -152,6 +161,12 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
     heavy_percent: Annotated[
         int, About("percent of a process's time for heavy questions, such as old logs", _number(1, 100))
     ] = 10
+    metrics_port: Annotated[
+        int, About("port for Prometheus (`GET /metrics`), one for each process; 0 = none", _number(0, 65_535))
+    ] = 0
+    metrics_host: Annotated[
+        str, About("address of this machine for that port; nobody is asked for a token there", _host)
+    ] = HOST
 
 
 class Variable(NamedTuple):
@@ -169,6 +184,8 @@ def variables() -> list[Variable]:
         default = "version of the package" if name == "build" else _in_text(getattr(defaults, name))
         if name == "listen":
             default = f"{BY_PORT[0].address} … {BY_PORT[-1].port}"
+        if name == "metrics_port":
+            default = f"{BY_PORT[0].metrics_port} … {BY_PORT[-1].metrics_port}"
         found.append(Variable(PREFIX + name.upper(), about.meaning, default))
     return found
 
@@ -195,7 +212,7 @@ def load_settings(
     flags = _parser(name).parse_args(list(arguments))
     variable_of_listen = f"{PREFIX}{name.upper()}_LISTEN"
     listen = flags.listen or environ.get(variable_of_listen) or environ.get(f"{PREFIX}LISTEN")
-    given: dict[str, Any] = {}
+    given: dict[str, Any] = {"metrics_port": service_called(name).metrics_port}
     problems: list[str] = []
     for field, about in _about().items():
         variable = PREFIX + field.upper()

@@ -18,6 +18,10 @@ LOG_PORT: Final = 7100
 """The log's server in a local run; the services follow."""
 
 
+METRICS_ABOVE: Final = 10
+"""A service's metrics are so many ports above the service."""
+
+
 class Service(NamedTuple):
     """A kind of process. It is the only one that writes its log and its feed."""
 
@@ -38,6 +42,11 @@ class Service(NamedTuple):
 
     looks_up: tuple[Kind, ...] = ()
     """Other logs that it reads where it needs to."""
+
+    @property
+    def metrics_port(self) -> int:
+        """Where Prometheus asks it if it is not told."""
+        return self.port + METRICS_ABOVE
 
     @property
     def grpc_name(self) -> str:

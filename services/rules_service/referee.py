@@ -28,6 +28,7 @@ from stud_eventlog import keys
 from stud_eventlog.types import EventLogError, FeedEntry
 from stud_service.feeds import Poison
 from stud_service.keyring import Key
+from stud_service.metrics import UNVERIFIED, VERDICTS
 from stud_service.runtime import Runtime
 from stud_wire.codec import UnknownEventError
 from stud_wire.commits import Meta, decode_event, read_event
@@ -59,6 +60,8 @@ class Referee:
         self._bases: OrderedDict[str, BeforeHand] = OrderedDict()
         self.verdicts = [VerdictLog(shard, runtime) for shard in range(keys.SHARDS)]
         self.waiting = Unjudged(runtime.log, self._is_decided)
+        self._said = runtime.meters.counter(VERDICTS)
+        runtime.meters.source(lambda: {UNVERIFIED: len(self.waiting.tables)})
 
     async def load(self) -> None:
         """Fold what was said so far. Raises EventLogError."""
@@ -113,6 +116,8 @@ class Referee:
             self._bases[streams.table_id] = judgement.after
             if len(self._bases) > CAPACITY:
                 self._bases.popitem(last=False)
+        if version is not None:
+            self._said["VERIFIED" if judgement.verified else "DISPUTED"] += 1
         if version is not None and not judgement.verified:
             codes = sorted({finding.code for finding in judgement.findings})
             log.error("disputed", alarm=True, table=streams.table_id, hand_no=closed.hand_no, codes=codes)

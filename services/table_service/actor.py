@@ -54,6 +54,7 @@ from table_service.clocks import (
 from table_service.commits import LOBBY, NotConserved, Prepared, prepare
 from table_service.hub import Hub
 from table_service.mail import Mail, Outcome
+from table_service.meters import TableMeters
 from table_service.rebuild import Rebuilt, rebuild, rebuild_beside
 from table_service.requests import RequestMemory, number_of
 from table_service.vault import Vault
@@ -84,6 +85,7 @@ class TableActor:
         self.ahead = ChoicesAhead()
         self.vault = Vault(table_id, master)
         self.settled = asyncio.Event()
+        self._meters = TableMeters(runtime.meters)
         self._per_s = runtime.settings.commands_per_s
         self._chosen: Counter[str] = Counter()
         self._chosen_at = 0
@@ -241,6 +243,7 @@ class TableActor:
             mail.fail(Refused("INTERNAL", "something unexpected happened", incident=incident))
         else:
             mail.done(outcome)
+            self._meters.answered(mail)
         if mail.ahead and self.ahead.not_done(mail.actor):
             self._refresh(mail.actor)  # it came to nothing: the turn is the player's to take after all
 
@@ -378,6 +381,7 @@ class TableActor:
         self._at_ms = meta.at_ms
         self._present = self._line = None
         self.requests.fold(head.version, meta, made.events)
+        self._meters.committed(made.events, len(self.hub), meta.at_ms - self._ended_at_ms)
         for event in made.events:
             if isinstance(event, ev.HandEnded | ev.HandVoided):
                 self._ended_at_ms = meta.at_ms

@@ -7,7 +7,7 @@ from the version they have. Players are served before spectators.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 
 import structlog
@@ -29,10 +29,11 @@ class Viewer:
     and ``why`` how it ends then: with a refusal, or with OK (None).
     """
 
-    __slots__ = ("account", "dropped", "queue", "why")
+    __slots__ = ("account", "dropped", "drops", "queue", "why")
 
-    def __init__(self, account: str, limit: int = QUEUE_LIMIT) -> None:
+    def __init__(self, account: str, limit: int = QUEUE_LIMIT, *, drops: Counter[str] | None = None) -> None:
         self.account = account
+        self.drops: Counter[str] = Counter() if drops is None else drops
         self.queue: asyncio.Queue[Outgoing | bytes | None] = asyncio.Queue(limit + 1)
         self.dropped = False
         self.why: Refused | None = None
@@ -42,6 +43,7 @@ class Viewer:
         if self.dropped:
             return
         if self.queue.qsize() >= self.queue.maxsize - 1:
+            self.drops[""] += 1
             self.finish(Refused("RESUME_FROM_VERSION", "you were too slow: subscribe again with after_version"))
             return
         self.queue.put_nowait(data)

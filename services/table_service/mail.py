@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import perf_counter
+
 import msgspec
 
 from stud_core.commands import Command
@@ -25,6 +27,8 @@ class Mail(mailbox.Mail):
     request_id: str = ""
     digest: bytes = b""
     cause: tuple[str, int] | None = None
+    asked_s: float = msgspec.field(default_factory=perf_counter)
+    """When it was made, by a clock that measures how long things take."""
     ahead: bool = False
     """Whether it is a choice ahead whose turn has come."""
     catch_up: bool = False

@@ -14,6 +14,7 @@ from stud_core.state import Life
 from stud_service.checks import MAX_REQUEST_ID
 from stud_service.limits import RATE_LIMITED
 from stud_service.mailbox import stopping
+from stud_service.metrics import REFUSALS, VIEWERS_DROPPED
 from stud_service.refusals import Refused
 from stud_wire.codec import to_message
 from table_service import handlers
@@ -93,7 +94,7 @@ class Streams:
             raise Refused("INVALID_FIELD", "want the version and head_hash of an update", field="subscribe")
         if actor.stopping:
             raise stopping()  # its streams have been ended already, and nobody would end this one
-        viewer = Viewer(account)
+        viewer = Viewer(account, drops=actor.runtime.meters.counter(VIEWERS_DROPPED))
         missing = None
         if subscribe.HasField("after_version"):
             missing = actor.hub.since(subscribe.after_version, subscribe.head_hash)
@@ -137,9 +138,11 @@ async def _answer(actor: TableActor, account: str, name: str | None, body: Any) 
             raise Refused("INVALID_FIELD", f"this stream is for table {actor.table_id!r}", field="table")
         outcome = await handlers.perform(actor, account, name, body)
     except Refused as refused:
+        actor.runtime.meters.counter(REFUSALS)[refused.reason] += 1
         return _refusal(request_id, refused)
     except Exception:  # as the interceptor does for a call: nothing of it may reach the client
         incident = actor.runtime.new_id().hex()
+        actor.runtime.meters.counter(REFUSALS)["INTERNAL"] += 1
         log.exception("incident", table=actor.table_id, command=name, incident=incident)
         return _refusal(request_id, Refused("INTERNAL", "something unexpected happened", incident=incident))
     return pb.CommandResult(request_id=request_id, version=outcome.version)

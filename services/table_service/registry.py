@@ -32,6 +32,7 @@ from table_service.actor import TableActor
 from table_service.closed import closed_table
 from table_service.folding import Folds, Load
 from table_service.lobby import EVERY, Lobby
+from table_service.survey import survey
 from table_service.updates import Outgoing
 
 LINES_AT_ONCE = 100
@@ -52,6 +53,7 @@ class Registry:
         self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._broken: set[str] = set()
         self._next_shard = 0
+        runtime.meters.source(lambda: survey(self._tables.values(), len(self._broken)))
 
     def all(self) -> list[TableActor]:
         """Return every live table, and those that closed, or were asked for, a moment ago."""

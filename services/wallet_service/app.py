@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -18,6 +18,8 @@ from stud_eventlog import keys
 from stud_eventlog.types import EventLogError, FeedEntry, Head
 from stud_service.entry_check import is_original, lately
 from stud_service.feeds import FeedReader, Poison
+from stud_service.meters import Value
+from stud_service.metrics import BLOCKED, CASH_OUTS_HELD, ESCROW, UNSETTLED, Metric
 from stud_service.retrying import patiently
 from stud_service.runtime import Runtime
 from stud_wire.codec import WireError
@@ -45,6 +47,7 @@ class WalletApp:
         self._told: dict[str, tuple[int, str]] = {}
         self._next_on_log_behind = runtime.log.on_log_behind
         runtime.log.on_log_behind = self._log_behind
+        runtime.meters.source(self._numbers)
 
     def _log_behind(self, stream: str, acknowledged: Head, found: Head) -> None:
         for book in self.books.values():
@@ -74,6 +77,15 @@ class WalletApp:
     def _settled(self, currency: str, table: str) -> int:
         book = self.books.get(currency)
         return book.state.settled.get(table, 0) if book is not None else 0
+
+    def _numbers(self) -> Mapping[Metric, Value]:
+        ledgers = {currency: book.state for currency, book in self.books.items()}
+        return {
+            ESCROW: {currency: ledger.in_escrow for currency, ledger in ledgers.items()},
+            UNSETTLED: len(self.verdicts.tables()),
+            BLOCKED: {currency: len(ledger.blocked) for currency, ledger in ledgers.items()},
+            CASH_OUTS_HELD: {currency: sum(map(len, ledger.held.values())) for currency, ledger in ledgers.items()},
+        }
 
     # ------------------------------------------------------------- messages
 

@@ -57,6 +57,7 @@ def run_service(name: str, folder: Path, **environ: str) -> tuple[str, str]:
     environ |= {
         "STUD_KEYS_DIR": str(folder / "keys"),
         "STUD_LISTEN": port.address,
+        "STUD_METRICS_PORT": "0",
         "STUD_REDIS_URL": f"redis://{nowhere.address}/0",
     }
     return end(folder, f"runpy.run_module('{name}_service', None, '__main__')", environ, "waiting_for_log")

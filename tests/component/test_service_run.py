@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from stud_service.healthcheck import check
 from tests.support import http2
 from tests.support.runtime import token
 from tests.support.runtime_process import Running, get_table, initialise, log_url, start
+from tests.support.scrape import scrape, value_of
 from tests.support.valkey import fresh_server, server_with, session_server, valkey_server
 
 __all__ = ["fresh_server", "log_url", "server_with", "session_server", "start", "valkey_server"]
@@ -121,6 +123,8 @@ async def initialise_volatile(url: str) -> None:
         ({"STUD_REDIS_URL": "http://x:secret@y"}, "STUD_REDIS_URL"),
         ({"STUD_REDIS_URL": "redis://127.0.0.1:notaport/0"}, "STUD_REDIS_URL"),
         ({"STUD_CURRENCIES": "EUR,euro"}, "STUD_CURRENCIES"),
+        ({"STUD_METRICS_PORT": "70000"}, "STUD_METRICS_PORT"),
+        ({"STUD_METRICS_HOST": "here"}, "STUD_METRICS_HOST: want an address such as 127.0.0.1"),
         ({"STUD_LOG_LEVEL": "loud"}, "STUD_LOG_LEVEL"),
         ({"STUD_KEYS_DIR": "/nonexistent"}, "STUD_KEYS_DIR"),
         ({"STUD_TEST_FAULT": "no key"}, "down.key"),
@@ -130,6 +134,17 @@ def test_settings_that_cannot_be_used(start, log_url, environ, named):
     service = start(log_url, **environ)
     assert named in cannot_start(service)
     assert "secret" not in service.err.read_text()
+
+
+def test_a_port_for_metrics_that_is_taken(start, log_url):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        why = cannot_start(start(log_url, STUD_METRICS_PORT=str(port)))
+        assert f"cannot serve metrics on 127.0.0.1:{port} (Address already in use)" in why
+        assert "STUD_METRICS_PORT" in why
+    assert "cannot serve metrics on 192.0.2.1" in cannot_start(
+        start(log_url, STUD_METRICS_PORT="7111", STUD_METRICS_HOST="192.0.2.1")
+    )
 
 
 async def test_a_token_that_lives_longer_than_the_setting_is_refused_by_calls_and_streams(start, log_url_async):
@@ -166,9 +181,11 @@ def running_server(data_dir: Path, port: int) -> Iterator[EmbeddedServer]:
 
 
 def test_it_waits_for_a_server_that_comes_later(start, tmp_path):
-    port = Port()
-    service = start(f"redis://{port.address}/0")
+    port, metrics = Port(), Port()
+    service = start(f"redis://{port.address}/0", STUD_METRICS_PORT=str(metrics.number))
     service.until(lambda: "waiting_for_log" in service.events())
+    told = scrape(metrics.address)
+    assert (value_of(told, "stud_serving"), value_of(told, "stud_log_available")) == (0, 0)
     with running_server(tmp_path / "late", port=port.number) as server:
         asyncio.run(initialise(server.url))
         service.until(lambda: service.process.poll() is not None or check(service.address) is None)

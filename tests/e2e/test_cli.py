@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from stud_cli.local.system import PORTS, SERVICES
+from stud_cli.local.system import PORTS, ROW, SERVICES
+from stud_topology.services import METRICS_ABOVE
+from tests.support.scrape import scrape, value_of
 from tests.support.up import Up, in_a_terminal, listens, stud, up
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "hands"
@@ -37,7 +39,7 @@ def test_a_system_is_started_asked_and_ended(tmp_path: Path):
         a_dead_service_is_reported_and_started_again(system)
         assert system.end(signal.SIGTERM) == 0
         assert system.said.splitlines()[-1] == "stopping"
-        assert not any(listens(system.first_port + number) for number in range(len(PORTS)))
+        assert not any(listens(system.first_port + number) for number in range(ROW))
     assert not (tmp_path / "var" / "stud.json").exists()
     ends = [stopped_at(tmp_path / "var" / "logs" / f"{name}.log") for name in reversed(SERVICES) if name != "rules"]
     assert ends == sorted(ends)
@@ -51,9 +53,12 @@ def it_says_where_it_listens(system: Up) -> None:
     assert told == {
         "ready": True,
         "endpoints": {name: f"127.0.0.1:{ports[name]}" for name in SERVICES},
+        "metrics": {name: f"127.0.0.1:{ports[name] + METRICS_ABOVE}" for name in SERVICES},
         "redis_url": f"redis://127.0.0.1:{ports['redis']}/0",
     }
     assert system.running["endpoints"] == told["endpoints"]
+    assert system.running["metrics"] == told["metrics"]
+    assert all(value_of(scrape(address), "stud_serving") == 1 for address in told["metrics"].values())
     assert set(system.running["pids"]) == {*SERVICES, PORTS[0]}
 
 

@@ -80,6 +80,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
         out, err = tmp_path / f"out-{len(started)}", tmp_path / f"err-{len(started)}"
         known = {name: value for name, value in os.environ.items() if not name.startswith(("STUD_", "GRPC_"))}
         environ = {"STUD_REDIS_URL": url, "STUD_KEYS_DIR": str(keys_dir), "STUD_TABLE_LISTEN": address, **environ}
+        environ.setdefault("STUD_METRICS_PORT", "0")  # many run side by side
         environ.setdefault("STUD_CALLS_BURST", "100000")  # tests ask until it is so
         err = stderr if isinstance(stderr, Path) else err
         with out.open("wb") as stdout, err.open("ab") as sink:

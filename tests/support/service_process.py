@@ -46,7 +46,8 @@ class ServiceProcess(Generic[Stub]):
 
     async def start(self, *flags: str, ready: bool = True) -> None:
         environ = {name: value for name, value in os.environ.items() if not name.startswith(("STUD_", "GRPC_"))}
-        environ |= {"STUD_REDIS_URL": self.url, "STUD_KEYS_DIR": str(self.keys_dir), **self.environ}
+        environ |= {"STUD_REDIS_URL": self.url, "STUD_KEYS_DIR": str(self.keys_dir), "STUD_METRICS_PORT": "0"}
+        environ |= self.environ
         with self.stderr.open("ab") as stderr:
             self.process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", f"{self.name}_service", "--listen", self.address, *flags),

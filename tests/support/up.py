@@ -17,7 +17,7 @@ from typing import Any
 
 from typer.testing import CliRunner, Result
 
-from stud_cli.local.system import PORTS
+from stud_cli.local.system import ROW
 from stud_cli.main import app
 
 STUD = Path(sys.executable).with_name("stud")
@@ -30,9 +30,9 @@ def free_ports() -> int:
     """
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     lowest = 20_000 + 4_000 * (worker % 10)
-    for first in range(lowest + 7 * (os.getpid() % 100), lowest + 3_990, len(PORTS)):
+    for first in range(lowest + 7 * (os.getpid() % 100), lowest + 3_980, ROW):
         with contextlib.ExitStack() as stack, contextlib.suppress(OSError):
-            for port in range(first, first + len(PORTS)):
+            for port in range(first, first + ROW):
                 stack.enter_context(socket.socket()).bind(("127.0.0.1", port))
             return first
     raise AssertionError("no ports")

@@ -22,7 +22,7 @@ from stud_cli.local.disk import full_disk
 from stud_cli.local.log_server import AOF_DIR, EmbeddedServer, EmbeddedServerError, TornFileError, holds_log
 from stud_cli.local.parent_death import bound_to_us
 from stud_cli.local.pid_file import SERVER, RunningSystem
-from stud_cli.local.ports import Port
+from stud_cli.local.ports import HOST, Port
 from stud_cli.local.progress import Patience, Waiting
 from stud_cli.local.stopping import to_its_end
 from stud_cli.local.torn_file import cut_torn_tail
@@ -42,6 +42,9 @@ TAIL_BYTES = 64 * 1024
 
 PORTS = (SERVER, *(service.name for service in services.BY_PORT))
 """Who listens on the first port, the next one, and so on."""
+
+ROW = services.METRICS_ABOVE + len(PORTS)
+"""So many ports belong to one system: each service's metrics are some above it."""
 
 SILENT_S = 40.0
 """A service that reads its log may take as long as it makes progress; after this long without any it is given up."""
@@ -74,13 +77,15 @@ class LocalSystem:
         """``first_port``: those from it on are used, as PORTS says; 0 = whatever is free. ``console``: where a long
         start is shown.
         """
-        self._own = {} if first_port else {name: Port() for name in SERVICES}
-        row = {name: first_port + number for number, name in enumerate(PORTS)}
+        self._own = {} if first_port else {name: Port() for name in _listeners()}
+        row = {name: first_port + above for name, above in _listeners().items()}
         self.data_dir = data_dir
         self.keys_dir = data_dir / "keys"
         self.report = report
         self.server = EmbeddedServer(data_dir / "redis", port=first_port)
-        self.ports = {name: self._own[name].number if self._own else row[name] for name in SERVICES}
+        ports = {name: self._own[name].number for name in row} if self._own else row
+        self.ports = {name: ports[name] for name in SERVICES}
+        self.metrics_ports = {name: ports[metrics_of(name)] for name in SERVICES}
         self.processes: dict[str, asyncio.subprocess.Process] = {}
         self.stopping = False
         self.silent_s = SILENT_S
@@ -95,6 +100,11 @@ class LocalSystem:
     def endpoints(self) -> dict[str, str]:
         """Service name -> host:port."""
         return {name: f"127.0.0.1:{port}" for name, port in self.ports.items()}
+
+    @property
+    def metrics(self) -> dict[str, str]:
+        """Service name -> host:port where Prometheus asks it."""
+        return {name: f"127.0.0.1:{port}" for name, port in self.metrics_ports.items()}
 
     @property
     def redis_url(self) -> str:
@@ -147,13 +157,14 @@ class LocalSystem:
         if self._own or self.server.is_external:
             return
         own: dict[str, Port] = {}
-        for number, name in enumerate(PORTS, self._first_port):
+        for name, above in {SERVER: 0, **_listeners()}.items():
+            number = self._first_port + above
             try:
                 own[name] = Port(number)
             except OSError:
                 who = "the log's server" if name == SERVER else name
                 raise LocalSystemError(
-                    f"port {number} for {who} is in use: choose another row of five with --port"
+                    f"port {number} for {who} is in use: choose another row of {ROW} with --port"
                 ) from None
         self._own = own
 
@@ -214,7 +225,7 @@ class LocalSystem:
     async def _start_and_tell(self, name: str, waiting: Waiting) -> None:
         await self._start_process(name)
         await self._wait_healthy(name, waiting)
-        self.report(f"{name:<8} {self.endpoints[name]}")
+        self.report(f"{name:<8} {self.endpoints[name]}, metrics {self.metrics[name]}")
 
     async def start_service(self, name: str) -> None:
         """Start one service and wait until it is healthy. Raises LocalSystemError with the end of its log."""
@@ -247,6 +258,8 @@ class LocalSystem:
             "STUD_REDIS_URL": self.redis_url,
             "STUD_KEYS_DIR": str(self.keys_dir),
             f"STUD_{name.upper()}_LISTEN": self.endpoints[name],
+            "STUD_METRICS_HOST": HOST,
+            "STUD_METRICS_PORT": str(self.metrics_ports[name]),
             "STUD_ALLOW_STACKED_DECKS": "1" if self._allow_stacked else "0",
             **self._environ,
         }
@@ -317,7 +330,19 @@ class LocalSystem:
         pids = {name: process.pid for name, process in self.processes.items() if process.returncode is None}
         if self.server.running and self.server.pid is not None:
             pids[SERVER] = self.server.pid
-        return RunningSystem(self.redis_url, self.endpoints, str(self.data_dir), str(self.keys_dir), os.getpid(), pids)
+        folders = str(self.data_dir), str(self.keys_dir)
+        return RunningSystem(self.redis_url, self.endpoints, *folders, os.getpid(), pids, metrics=self.metrics)
+
+
+def metrics_of(name: str) -> str:
+    """Return what the port of a service's metrics is called."""
+    return f"{name}'s metrics"
+
+
+def _listeners() -> dict[str, int]:
+    """Who listens besides the log's server, and how far above its port."""
+    above = {name: number for number, name in enumerate(PORTS) if name != SERVER}
+    return above | {metrics_of(name): number + services.METRICS_ABOVE for name, number in above.items()}
 
 
 def last_lines(path: Path, count: int = 5) -> list[str]:

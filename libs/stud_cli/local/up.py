@@ -13,10 +13,11 @@ from stud_cli.exit_codes import could_not_run
 from stud_cli.local.pid_file import orphans, read_running, write_running
 from stud_cli.local.stopping import run_until_stopped
 from stud_cli.local.supervisor import keep
-from stud_cli.local.system import FIRST_PORT, PORTS, LocalSystem
+from stud_cli.local.system import FIRST_PORT, PORTS, ROW, LocalSystem
 from stud_cli.output import JsonFlag, console, last_line, notes
 from stud_client.endpoints import RUNNING
 from stud_service.lines import Lines
+from stud_topology.services import METRICS_ABOVE
 
 ENDING_S = 20.0
 """What an earlier `stud up` started ends by itself when that was killed; a service has a grace of some seconds."""
@@ -39,7 +40,10 @@ def up(
     port: Annotated[
         int,
         typer.Option(
-            help=f"First of {len(PORTS)} ports in a row: {', '.join(PORTS)}.", min=1024, max=65536 - len(PORTS)
+            help=f"First of {len(PORTS)} ports in a row: {', '.join(PORTS)}. The metrics of a service are "
+            f"{METRICS_ABOVE} above it.",
+            min=1024,
+            max=65536 - ROW,
         ),
     ] = FIRST_PORT,
     json_output: JsonFlag = False,
@@ -99,7 +103,8 @@ async def _up(system: LocalSystem, out: IO[str], json_output: bool) -> None:
         say_where()
         system.report(f"ready    {RUNNING} names the endpoints; Ctrl-C stops")
         if json_output:
-            last_line({"ready": True, "endpoints": system.endpoints, "redis_url": system.redis_url})
+            where = {"endpoints": system.endpoints, "metrics": system.metrics, "redis_url": system.redis_url}
+            last_line({"ready": True, **where})
         lines = Lines(os.dup(out.fileno()), "up")
         system.report = lines.put
         await keep(system, changed=say_where)

@@ -17,7 +17,7 @@ def evolve(state: Ledger, events: Sequence[Any], version: int, origin: Origin = 
     """Fold one commit into ``state``."""
     for event in events:
         for line in postings_of(event):
-            _add(state.balances, line.account, line.amount)
+            _add(state, line.account, line.amount)
         note = _NOTES.get(type(event))
         if note is not None:
             note(state, event, version)
@@ -35,12 +35,15 @@ def fold(commits: Iterable[tuple[int, Sequence[Any]]]) -> Ledger:
     return state
 
 
-def _add(balances: dict[str, int], name: str, amount: int) -> None:
-    balance = balances.get(name, 0) + amount
-    if balance or not name.startswith("escrow:"):
-        balances[name] = balance
+def _add(state: Ledger, name: str, amount: int) -> None:
+    balance = state.balances.get(name, 0) + amount
+    of_a_sitting = name.startswith("escrow:")
+    if of_a_sitting:
+        state.in_escrow += amount
+    if balance or not of_a_sitting:
+        state.balances[name] = balance
     else:  # an escrow serves one sitting, and there are ever more of them
-        balances.pop(name, None)
+        state.balances.pop(name, None)
 
 
 def _opened(state: Ledger, event: ev.AccountOpened, version: int) -> None:

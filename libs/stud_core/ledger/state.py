@@ -52,6 +52,7 @@ class Ledger(msgspec.Struct):
 
     version: int = 0
     balances: dict[str, int] = msgspec.field(default_factory=lambda: defaultdict(int))
+    in_escrow: int = 0  # all escrows together
     accounts: dict[str, int] = msgspec.field(default_factory=dict)  # account -> version that opened it
     frozen: set[str] = msgspec.field(default_factory=set)
     sittings: dict[tuple[str, int], SittingBook] = msgspec.field(default_factory=dict)

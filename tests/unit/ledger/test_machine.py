@@ -189,6 +189,7 @@ class Wallet(RuleBasedStateMachine):
     @invariant()
     def nothing_is_made_or_overdrawn(self) -> None:
         assert sum(self.till.balances.values()) == 0
+        assert sum(self.at_table.values()) == self.till.state.in_escrow
         self.till.check()
 
     def teardown(self) -> None:
