@@ -124,6 +124,15 @@ def test_a_metric_that_nobody_counts_is_not_told():
     assert {name for name in told(meters) if name.startswith("stud_")} == {"stud_feed_entries_total"}
 
 
+def test_what_a_service_counts_is_told_from_the_start():
+    found = told(Meters("table"))
+    assert (found["stud_act_seconds_count"], found["stud_hands_ended_total"]) == ({"": 0}, {"": 0})
+    assert "stud_verdicts_total" not in found
+    meters = Meters("rules")
+    meters.source(lambda: {FEED_ENTRIES: 5})
+    assert told(meters)["stud_feed_entries_total"] == {"": 5}
+
+
 def test_a_failing_source_is_one_that_has_a_place_of_its_own():
     @dataclasses.dataclass(eq=False)
     class Books:
