@@ -37,12 +37,13 @@ from stud_cli.inspect.audit import audit_log
 from stud_cli.inspect.findings import Verification
 from stud_cli.inspect.verdicts import read_verdicts
 from stud_cli.inspect.verify import verify_table
-from stud_cli.local.bots import Bot, choose
+from stud_cli.local.bots import Bot
 from stud_cli.local.callers import Callers
 from stud_cli.local.stopping import run_with_one_stop
 from stud_cli.local.system import LocalSystem
 from stud_client import StudClient, TableSession
 from stud_eventlog.redis_streams import RedisEventLog
+from stud_load.choices import choose
 from stud_service.keyring import KeyRing
 from stud_service.tokens import load_private_key
 

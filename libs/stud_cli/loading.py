@@ -66,6 +66,11 @@ PLACES: Final = {
         "demo",
         "Start everything, let bots play, close the tables, cash everybody out, and audit.",
     ),
+    "load": Place(
+        "stud_cli.load.command",
+        "app",
+        "Fill a system with bots, measure it, and check what they played.",
+    ),
     "rules": Place(
         "stud_cli.rules",
         "rules",

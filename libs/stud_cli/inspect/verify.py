@@ -57,7 +57,7 @@ def verify(
 
 async def _verify(only: str, data: Path | None, *, quiet: bool) -> Verification:
     async with open_log(data) as opened:
-        key = _referee_key(opened.keys_dir)
+        key = referee_key(opened.keys_dir)
         if key is None:
             notes.print("[yellow]note[/yellow] no referee key at hand: decks are compared, not opened")
         with Progress(console=notes, disable=quiet or not notes.is_terminal, transient=True) as progress:
@@ -111,7 +111,8 @@ async def _verdicts(log: CommitLog, found: Verification, only: str | None) -> Ve
     return out
 
 
-def _referee_key(keys_dir: Path | None) -> Key | None:
+def referee_key(keys_dir: Path | None) -> Key | None:
+    """Return the key that opens decks, where it is at hand. Raises CouldNotRun for a directory that cannot be used."""
     if keys_dir is None:
         return None
     try:

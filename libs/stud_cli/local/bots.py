@@ -4,36 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
 
 import structlog
 
 from stud.common.v1 import seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud_client import StudClient, StudError, TableSession
+from stud_load.choices import SHOWS, buy_in, choose
 
 log = structlog.get_logger()
-
-_WEIGHTS = {
-    seat_pb2.VERB_FOLD: 2,
-    seat_pb2.VERB_CHECK: 8,
-    seat_pb2.VERB_CALL: 9,
-    seat_pb2.VERB_BRING_IN: 8,
-    seat_pb2.VERB_OPEN: 2,
-    seat_pb2.VERB_COMPLETE: 3,
-    seat_pb2.VERB_BET: 5,
-    seat_pb2.VERB_RAISE: 2,
-}
-SHOWS = 0.3
-"""How often a bot shows when it may."""
-
-
-def choose(options: Sequence[seat_pb2.Option], rng: random.Random) -> seat_pb2.Option:
-    """Return one of the legal actions; a bot never folds when it may check."""
-    verbs = {option.verb for option in options}
-    sensible = [o for o in options if not (o.verb == seat_pb2.VERB_FOLD and seat_pb2.VERB_CHECK in verbs)]
-    weights = [_WEIGHTS.get(option.verb, 1) for option in sensible]
-    return rng.choices(sensible, weights)[0]
 
 
 class Bot:
@@ -95,14 +74,3 @@ class Bot:
             await session.add_chips(buy_in(update.view))
         elif seat.sitting_out and seat.stack > 0:
             await session.sit_in()
-
-
-def buy_in(view: pb.TableView) -> int:
-    """Return what bots sit down with: twice the minimum, within the maximum, minor units."""
-    config = view.config
-    rules = config.ruleset
-    least = rules.min_buy_in.amount or rules.min_buy_in.small_bets * config.small_bet
-    if not rules.HasField("max_buy_in"):
-        return 2 * least
-    most = rules.max_buy_in.amount or rules.max_buy_in.small_bets * config.small_bet
-    return min(2 * least, most)

@@ -11,8 +11,9 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud.wallet.v1 import wallet_service_pb2 as wallet
 from stud_cli.inspect.audit import Audit
 from stud_cli.inspect.verdicts import Verdicts
-from stud_cli.local.bots import Bot, buy_in
+from stud_cli.local.bots import Bot
 from stud_cli.local.callers import Callers
+from stud_load.choices import buy_in
 
 CURRENCY = "EUR"
 SMALL_BET = 500

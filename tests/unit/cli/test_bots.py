@@ -6,7 +6,7 @@ import pytest
 
 from stud.common.v1 import seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
-from stud_cli.local.bots import buy_in, choose
+from stud_load.choices import buy_in, choose
 
 
 def options(*verbs: seat_pb2.Verb.ValueType) -> list[seat_pb2.Option]:

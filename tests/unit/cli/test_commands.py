@@ -18,12 +18,11 @@ from stud_cli.main import app
 
 def commands(of: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
     """Every command below one, with its name."""
-    below = getattr(of, "commands", None)
-    if below is None:
+    below = getattr(of, "commands", {})
+    if not below or of.invoke_without_command:
         yield " ".join(path), of
-    else:
-        for name, command in below.items():
-            yield from commands(command, (*path, name))
+    for name, command in below.items():
+        yield from commands(command, (*path, name))
 
 
 COMMANDS = dict(commands(typer.main.get_command(app)))
@@ -43,7 +42,8 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_there_are_the_commands_that_the_documents_promise():
     promised = (
-        "up demo rules tables token replay verify audit adjudicate rehearse init dead-list dead-retry dead-discard"
+        "up demo load load-compare load-merge load-html rules tables token replay verify audit adjudicate rehearse "
+        "init dead-list dead-retry dead-discard"
     )
     assert set(COMMANDS) == {name.replace("-", " ") for name in promised.split()}
 

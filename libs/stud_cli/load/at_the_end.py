@@ -1,0 +1,35 @@
+"""What a load run is held to when it is over: `stud audit` and `stud verify`, where the log can be read."""
+
+from __future__ import annotations
+
+from stud_cli.inspect.audit import audit_log
+from stud_cli.inspect.verify import referee_key, verify_log
+from stud_cli.load.places import Place
+from stud_eventlog.redis_streams import RedisEventLog
+from stud_eventlog.types import EventLogError
+from stud_load import Report
+from stud_load.violations import Rule
+
+
+async def look_at_the_log(report: Report, place: Place) -> None:
+    """Audit and verify the whole log, and add what is wrong to the report."""
+    if not place.redis_url:
+        report.checks[Rule.AUDIT] = report.checks[Rule.VERIFY] = "not done: the log is not at hand (--run)"
+        return
+    try:
+        log = await RedisEventLog.connect(place.redis_url, allow_volatile=True)
+    except EventLogError as error:
+        report.checks[Rule.AUDIT] = report.checks[Rule.VERIFY] = f"not done: {error}"
+        return
+    try:
+        audit, _ = await audit_log(log)
+        problems = list(audit.problems)
+        if audit.disputed:
+            problems.append(f"{audit.disputed} hands are disputed")
+        report.found(Rule.AUDIT, problems)
+        report.checks[Rule.AUDIT] = f"{audit.accounts} accounts, sum {audit.ledger_sum}, {len(problems)} problems"
+        found = await verify_log(log, None, referee_key(place.keys_dir))
+        report.found(Rule.VERIFY, (f"{p.table} version {p.version}: {p.what}" for p in found.problems))
+        report.checks[Rule.VERIFY] = f"{found.tables} tables, {found.hands} hands, {len(found.problems)} problems"
+    finally:
+        await log.close()

@@ -1,0 +1,148 @@
+"""What came of a run, as values: written as one JSON object, read again to compare and to merge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
+
+from stud_load.plan import LoadPlan
+from stud_load.recorder import Count, Interval, Measure, Recorder, decoded, encoded
+from stud_load.usage import Usage
+
+FORMAT: Final = 1
+PERCENTILES: Final = (50.0, 90.0, 99.0, 99.9)
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """One measure in milliseconds; ``count`` is how many there were."""
+
+    count: int
+    mean: float
+    p50: float
+    p90: float
+    p99: float
+    p999: float
+    max: float
+
+
+class Machine(msgspec.Struct, frozen=True):
+    """What a driver ran on: figures of two machines are not to be compared."""
+
+    cpus: int
+    system: str
+    python: str
+
+
+class Report(msgspec.Struct):
+    """A run. ``measures`` and the timeline hold encoded histograms of microseconds (`recorder.decoded`); ``checks``
+    says what was looked at, and what came of it; ``notes`` what a reader has to know.
+    """
+
+    plan: LoadPlan
+    machine: Machine
+    started_at_ms: int
+    seconds: float
+    format: int = FORMAT
+    drivers: int = 1
+    counts: dict[str, int] = {}
+    refusals: dict[str, int] = {}
+    expected_refusals: dict[str, int] = {}
+    events: dict[str, int] = {}
+    unanswered: int = 0
+    measures: dict[str, str] = {}
+    timeline: list[Interval] = []
+    usage: dict[str, Usage] = {}
+    checks: dict[str, str] = {}
+    violation_counts: dict[str, int] = {}
+    violations: list[str] = []
+    notes: list[str] = []
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing happened that must not."""
+        return not self.violation_counts
+
+    def per_s(self, what: Count) -> float:
+        """Return how many there were a second."""
+        return self.counts.get(what, 0) / self.seconds if self.seconds else 0.0
+
+    def figures(self, measure: Measure) -> Figures:
+        """Return one measure in milliseconds."""
+        return figures_of(decoded(self.measures.get(measure, "")))
+
+    def cpu_us_per_action(self, name: str) -> float:
+        """Return what one action costs a process, microseconds of CPU."""
+        actions = self.counts.get(Count.ACTIONS, 0)
+        return self.usage[name].cpu_s / actions * 1e6 if actions else 0.0
+
+    def take(self, recorder: Recorder) -> None:
+        """Take over what was recorded."""
+        self.counts = dict(recorder.counts)
+        self.refusals = dict(recorder.refusals.most_common())
+        self.expected_refusals = dict(recorder.expected_refusals.most_common())
+        self.events = dict(recorder.events)
+        self.unanswered = recorder.unanswered
+        self.measures = {measure: encoded(values) for measure, values in recorder.measures.items()}
+        self.timeline = recorder.timeline
+        self.violation_counts = dict(recorder.violations.counts)
+        self.violations = recorder.violations.told
+
+    def found(self, rule: str, problems: Iterable[str]) -> None:
+        """Add what a check at the end found."""
+        for problem in problems:
+            self.violation_counts[rule] = self.violation_counts.get(rule, 0) + 1
+            self.violations.append(f"{rule}: {problem}")
+
+
+def figures_of(values: HdrHistogram) -> Figures:
+    """Return a histogram of microseconds in milliseconds."""
+    if not values.total_count:
+        return Figures(0, 0, 0, 0, 0, 0, 0)
+    p50, p90, p99, p999 = (round(values.get_value_at_percentile(p) / 1000, 3) for p in PERCENTILES)
+    most = round(values.get_max_value() / 1000, 3)
+    return Figures(values.total_count, round(values.get_mean_value() / 1000, 3), p50, p90, p99, p999, most)
+
+
+def summary(report: Report) -> dict[str, Any]:
+    """Return the figures of a report as plain values, for scripts: rates a second, milliseconds, shares of a core."""
+    return {
+        "ok": report.ok,
+        "actions_s": round(report.per_s(Count.ACTIONS), 1),
+        "deliveries_s": round(report.per_s(Count.DELIVERIES), 1),
+        "hands_s": round(report.per_s(Count.HANDS), 2),
+        "bytes_per_delivery": round(report.counts.get(Count.BYTES, 0) / max(1, report.counts.get(Count.DELIVERIES, 0))),
+        "seconds": round(report.seconds, 1),
+        "rate": str(report.plan.rate),
+        "ms": {measure.value: msgspec.to_builtins(report.figures(measure)) for measure in Measure},
+        "cpu_us_per_action": {name: round(report.cpu_us_per_action(name)) for name in report.usage},
+        "cpu_share": {name: round(use.cpu_s / max(1e-9, report.seconds), 3) for name, use in report.usage.items()},
+        "rss_mib": {name: round(use.peak_mib) for name, use in report.usage.items()},
+        "refusals": report.refusals,
+        "expected_refusals": report.expected_refusals,
+        "events": report.events,
+        "unanswered": report.unanswered,
+        "checks": report.checks,
+        "violations": report.violation_counts,
+    }
+
+
+def write(report: Report, path: Path) -> None:
+    """Write a report as JSON. Raises OSError."""
+    path.write_bytes(msgspec.json.encode(report) + b"\n")
+
+
+def read(path: Path) -> Report:
+    """Read a report again. Raises OSError, and ValueError where it is none or of another build."""
+    try:
+        report = msgspec.json.decode(path.read_bytes(), type=Report)
+        if report.format == FORMAT:
+            for text in [*report.measures.values(), *(interval.act for interval in report.timeline)]:
+                decoded(text)
+            return report
+    except (msgspec.DecodeError, ValueError) as error:
+        raise ValueError(f"{path}: not what `stud load --out` writes ({error})") from None
+    raise ValueError(f"{path}: format {report.format}, this build reads {FORMAT}")

@@ -1,0 +1,90 @@
+"""Bytes of the table service's streams and calls: the one place of a driver that knows how messages come and go.
+
+Streams are read as bytes and decoded here, so that what a stream is asked to bring (``Subscribe.accepts``) and how it
+is taken apart stand side by side. Calls go over channels of the driver's own, each of which is a connection.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, Final
+
+import grpc
+
+from stud.table.v1 import table_service_pb2 as pb
+from stud_client.calling import CHANNEL_OPTIONS
+from stud_load.target import Token
+
+_SERVICE: Final = "/stud.table.v1.TableService/"
+CALLS: Final[dict[str, tuple[str, Any]]] = {
+    "act": ("Act", pb.ActResponse),
+    "post_ante": ("PostAnte", pb.PostAnteResponse),
+    "choose_show": ("ChooseShow", pb.ChooseShowResponse),
+    "sit_in": ("SitIn", pb.SitInResponse),
+    "add_chips": ("AddChips", pb.AddChipsResponse),
+    "leave_seat": ("LeaveSeat", pb.LeaveSeatResponse),
+}
+"""The commands of a PlayRequest, as calls."""
+
+Item = pb.TableUpdate | pb.CommandResult
+Metadata = tuple[tuple[str, str], ...]
+
+
+def subscription(table: str, after_version: int | None, head_hash: bytes) -> pb.Subscribe:
+    """Return how a stream begins."""
+    return pb.Subscribe(table=table, after_version=after_version, head_hash=head_hash)
+
+
+def items_of_play(data: bytes) -> tuple[Item, ...]:
+    """Return what one message of a Play stream holds, in order."""
+    response = pb.PlayResponse.FromString(data)
+    return (response.result,) if response.HasField("result") else (response.update,)
+
+
+def items_of_watch(data: bytes) -> tuple[Item, ...]:
+    """The same of a Watch stream."""
+    return (pb.WatchResponse.FromString(data).update,)
+
+
+def metadata(token: Token) -> Metadata:
+    """Return what goes with a call."""
+    return (("authorization", f"Bearer {token()}"),)
+
+
+class Line:
+    """One connection to the table service, with the methods that bots use; streams bring bytes."""
+
+    def __init__(self, channel: grpc.aio.Channel) -> None:
+        self.channel = channel
+        self.play: Any = channel.stream_stream(
+            f"{_SERVICE}Play", request_serializer=pb.PlayRequest.SerializeToString, response_deserializer=None
+        )
+        self.watch: Any = channel.unary_stream(
+            f"{_SERVICE}Watch", request_serializer=pb.WatchRequest.SerializeToString, response_deserializer=None
+        )
+        self.calls: dict[str, Any] = {
+            name: channel.unary_unary(
+                f"{_SERVICE}{method}",
+                request_serializer=lambda message: message.SerializeToString(),
+                response_deserializer=answer.FromString,
+            )
+            for name, (method, answer) in CALLS.items()
+        }
+
+
+class Lines:
+    """Some connections, handed out in turn."""
+
+    def __init__(self, address: str, number: int) -> None:
+        options = [*CHANNEL_OPTIONS, ("grpc.use_local_subchannel_pool", 1)]
+        self._lines = [Line(grpc.aio.insecure_channel(address, options=options)) for _ in range(number)]
+        self._turns = itertools.cycle(self._lines)
+
+    def next(self) -> Line:
+        """Return the next one."""
+        return next(self._turns)
+
+    async def close(self) -> None:
+        """End every connection."""
+        for line in self._lines:
+            await line.channel.close()

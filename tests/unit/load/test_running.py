@@ -1,0 +1,116 @@
+"""A run against a house that can be told to go wrong: what it measures, and what it does not let pass."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from stud_load import Chaos, LoadPlan, Rate, Report, parse_rate, run
+from stud_load.plan import RateKind
+from stud_load.recorder import Count, Measure
+from tests.support.load_house import Faults, open_house
+
+SHORT = LoadPlan(tables=2, players=3, seconds=1.0, ramp_s=0.1, warm_s=0.1, channels=2)
+
+
+async def played(plan: LoadPlan = SHORT, faults: Faults | None = None) -> Report:
+    async with open_house(faults) as target:
+        return await run(plan, target)
+
+
+async def test_a_run_measures_and_finds_nothing_wrong():
+    report = await played()
+    assert report.ok, report.violations
+    assert report.counts[Count.ACTIONS] == pytest.approx(report.figures(Measure.SERVICE).count, abs=4)
+    assert report.counts[Count.ACTIONS] > 50
+    assert report.counts[Count.DELIVERIES] > 3 * report.counts[Count.ACTIONS]
+    assert report.figures(Measure.SEEN).count > 0.9 * report.counts[Count.ACTIONS]
+    assert report.counts[Count.HANDS] == pytest.approx(report.figures(Measure.VERDICT).count, abs=2)
+    assert report.figures(Measure.SEATED).count == 6
+    assert sum(interval.counts[Count.ACTIONS] for interval in report.timeline) == report.counts[Count.ACTIONS]
+    assert report.usage["driver"].cpu_s > 0
+    assert report.checks["books"] == "6 compared"
+
+
+async def test_a_fixed_rate_is_kept():
+    report = await played(msgspec.structs.replace(SHORT, rate=parse_rate("40/s"), seconds=2.0))
+    assert report.ok, report.violations
+    assert report.counts[Count.ACTIONS] == pytest.approx(80, abs=8)
+    assert report.unanswered == 0
+
+
+async def test_a_stall_is_not_hidden():
+    """For a second nothing is answered. A closed loop sees one slow answer a table; here all that was due counts."""
+    faults = Faults()
+    plan = msgspec.structs.replace(SHORT, rate=parse_rate("50/s"), seconds=3.0)
+    async with open_house(faults) as target:
+        stalling = asyncio.create_task(faults.stall(1.0, 1.0))
+        report = await run(plan, target)
+        await stalling
+    act, service = report.figures(Measure.ACT), report.figures(Measure.SERVICE)
+    assert act.count == pytest.approx(150, abs=8)
+    assert act.max > 900
+    assert act.p90 > 500 > service.p90, "a third of all actions was due while nothing was answered"
+
+
+async def test_what_was_due_and_never_answered_counts_too():
+    faults = Faults()
+    plan = msgspec.structs.replace(SHORT, rate=parse_rate("50/s"), seconds=1.0)
+    async with open_house(faults) as target:
+        stalling = asyncio.create_task(faults.stall(0.5, 5.0))
+        report = await run(plan, target)
+        await stalling
+    assert report.unanswered > 30
+    assert report.figures(Measure.ACT).count == pytest.approx(50, abs=5)
+    assert report.figures(Measure.ACT).p50 > 3000
+    assert any("no answer" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(
+    ("faults", "rule", "what"),
+    [
+        (lambda: Faults(miss=9), "version missed", "version 10 came after version 8"),
+        (lambda: Faults(repeat=9), "version repeated", "version 9 came after version 9"),
+        (lambda: Faults(lost=1), "book does not agree", "want a balance of 100000000"),
+    ],
+)
+async def test_a_planted_fault_fails_the_run(faults, rule, what):
+    report = await played(faults=faults())
+    assert not report.ok
+    assert set(report.violation_counts) == {rule}
+    assert what in report.violations[0]
+
+
+async def test_a_hand_that_begins_before_the_verdict_fails_the_run():
+    faults = Faults()
+    faults.skip_verdict = 2
+    report = await played(faults=faults)
+    assert report.violation_counts == {"hand not verified": 2}
+    assert "hand 3 began, verified were hands up to 1" in report.violations[0]
+
+
+async def test_wrong_commands_are_refused_and_expected():
+    report = await played(msgspec.structs.replace(SHORT, chaos=Chaos(bad_commands=True)))
+    assert report.ok, report.violations
+    assert report.expected_refusals["ILLEGAL_ACTION"] > 0
+    assert report.refusals == {}
+
+
+async def test_a_wrong_command_that_is_taken_fails_the_run():
+    report = await played(msgspec.structs.replace(SHORT, chaos=Chaos(bad_commands=True)), Faults(takes_wrong=True))
+    assert set(report.violation_counts) == {"wrong command accepted"}
+
+
+async def test_streams_are_cut_and_resumed():
+    report = await played(msgspec.structs.replace(SHORT, chaos=Chaos(reconnect=0.3)))
+    assert report.ok, report.violations
+    assert report.events["stream CUT"] > 0
+    assert report.figures(Measure.CURRENT).count > 0
+
+
+async def test_people_think():
+    plan = msgspec.structs.replace(SHORT, rate=Rate(RateKind.HUMAN), think_s=0.05)
+    report = await played(plan)
+    assert report.ok, report.violations
+    assert 15 < report.counts[Count.ACTIONS] < 60, "two tables, 20 actions a second each at most"
+    assert report.figures(Measure.LATE).count > 0
