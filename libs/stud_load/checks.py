@@ -83,6 +83,12 @@ class HandsCheck:
         self.ended = hand_no
         return True
 
+    def shown(self, verified: int) -> None:
+        """A full view came where viewers have nothing of what lay before: hands may have ended meanwhile."""
+        self.unseen += max(0, verified - self.ended)
+        self.ended = max(self.ended, verified)
+        self.hand_verified(verified)
+
     def hand_verified(self, hand_no: int) -> None:
         """The referee has judged it."""
         self.verified = max(self.verified, hand_no)

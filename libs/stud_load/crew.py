@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import random
 from collections.abc import Callable, Coroutine, Iterable
@@ -27,6 +28,9 @@ AT_ONCE: Final = 16
 """Tables that are opened, closed and counted at the same time."""
 
 SMALL_BET: Final = 500
+VIEWERS_PER_S: Final = 50
+"""Streams that are opened in a second at least."""
+
 DEPOSIT: Final = 100_000_000
 """Each player's money, minor units: enough to buy chips again all day."""
 
@@ -65,8 +69,14 @@ class Crew:
             self._watch(SlowReader, table, f"slow-{number}")
         for viewer in [*self._players, *self._viewers]:
             self._tasks.append(asyncio.get_running_loop().create_task(viewer.follow()))
-        async with asyncio.timeout(CALL_S + len(self._tasks) / 100):
-            await asyncio.gather(*(viewer.current.wait() for viewer in [*self._players, *self._viewers]))
+        within_s = CALL_S + len(self._tasks) / VIEWERS_PER_S
+        try:
+            async with asyncio.timeout(within_s):
+                await asyncio.gather(*(viewer.current.wait() for viewer in [*self._players, *self._viewers]))
+        except TimeoutError:
+            waiting = sum(not viewer.current.is_set() for viewer in [*self._players, *self._viewers])
+            text = f"{waiting} of {len(self._tasks)} streams have shown no table within {within_s:.0f} s"
+            raise StudError("CALL_DEADLINE", text) from None
 
     async def _open(self, number: int) -> None:
         plan = self.plan
@@ -202,12 +212,19 @@ class Crew:
             self.recorder.violations.add(Rule.LEDGER, f"the entries sum to {answer.sum}")
 
     async def close(self) -> None:
-        """End every stream and connection."""
+        """End every stream and connection; tables that are open still, since the run was cut short, are closed."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CALL_S):
+                await asyncio.gather(*(self._give_up(table) for table in self.tables if not table.is_closed))
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, *(player.close() for player in self._players), return_exceptions=True)
         await self._lines.close()
         await self._operator.close()
+
+    async def _give_up(self, table: LoadTable) -> None:
+        with contextlib.suppress(StudError):  # nobody is there who could be told
+            await self._operator.tables.CloseTable(pb.CloseTableRequest(table=table.table_id))
 
 
 async def _all(work: Iterable[Coroutine[Any, Any, None]], told: Told, at_once: int = AT_ONCE) -> None:

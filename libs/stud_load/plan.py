@@ -73,7 +73,8 @@ class Chaos(msgspec.Struct, frozen=True):
 
 class LoadPlan(msgspec.Struct, frozen=True):
     """One run. ``first_table`` numbers its tables where several processes share a run; ``run_id`` keeps its tables and
-    accounts apart from those of every other run. Times in seconds; ``think_s`` is a mean.
+    accounts apart from those of every other run. Times in seconds; ``think_s`` is a mean. ``ask_antes``: players post
+    each ante by themselves.
     """
 
     tables: int = 8
@@ -88,6 +89,7 @@ class LoadPlan(msgspec.Struct, frozen=True):
     seed: int = 1
     think_s: float = THINK_S
     currency: str = "EUR"
+    ask_antes: bool = False
     chaos: Chaos = Chaos()
     channels: int = 8
     run_id: str = "0"

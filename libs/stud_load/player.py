@@ -83,7 +83,8 @@ class Player(Viewer):
         """Take a seat. Raises StudError."""
         began_s = self.clock()
         answer = await self._client.tables.TakeSeat(
-            pb.TakeSeatRequest(table=self.table.table_id, amount=amount, auto_post=True), timeout=CALL_S
+            pb.TakeSeatRequest(table=self.table.table_id, amount=amount, auto_post=not self._plan.ask_antes),
+            timeout=CALL_S,
         )
         self.book.bought += amount
         if answer.outcome == pb.SEAT_OUTCOME_SEATED:

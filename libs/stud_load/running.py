@@ -8,6 +8,7 @@ import platform
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from typing import Final
 
 import msgspec
 
@@ -19,11 +20,14 @@ from stud_load.target import Target
 from stud_load.usage import Meter, Sample
 from stud_load.viewer import Clock
 
-GRACE_S = 3.0
+GRACE_S: Final = 3.0
 """After the window: for answers to what began in it."""
 
-LATE_MS = 5.0
+LATE_MS: Final = 5.0
 """A driver whose 99th percentile is later than that measures itself too."""
+
+BUSY: Final = 0.8
+"""A driver that uses more of a core than that is near its own limit."""
 
 
 class Progress(msgspec.Struct):
@@ -68,7 +72,7 @@ async def run(
         stack.push_async_callback(crew.close)
         await crew.prepare(lambda share: tell(Progress("seating", share)))
         await gate()
-        window = _Window(crew, plan, Meter({**target.pids, driver: os.getpid()}), clock, tell)
+        window = _Window(crew, plan, target, driver, clock, tell)
         await window.play()
         await crew.finish(lambda share: tell(window.progress("closing", share)))
         return window.report()
@@ -77,10 +81,11 @@ async def run(
 class _Window:
     """The part that is measured."""
 
-    def __init__(self, crew: Crew, plan: LoadPlan, meter: Meter, clock: Clock, tell: Tell) -> None:
+    def __init__(self, crew: Crew, plan: LoadPlan, target: Target, driver: str, clock: Clock, tell: Tell) -> None:
         self._crew = crew
         self._plan = plan
-        self._meter = meter
+        self._driver = driver
+        self._meter = Meter({**target.pids, driver: os.getpid()})
         self._clock = clock
         self._tell = tell
         self._started_at_ms = 0
@@ -136,6 +141,11 @@ class _Window:
         if late.count and late.p99 > LATE_MS:
             report.notes.append(
                 f"the driver was late itself (p99 {late.p99:g} ms): use more --processes, or another machine for it"
+            )
+        busy = report.usage[self._driver].cpu_s / max(1e-9, report.seconds)
+        if busy > BUSY:
+            report.notes.append(
+                f"the driver used {busy:.0%} of a core: use more --processes, or another machine for it"
             )
         if report.unanswered:
             report.notes.append(

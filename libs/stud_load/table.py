@@ -104,7 +104,7 @@ class LoadTable:
             elif name == "table_hand_disputed":
                 self.hands.disputed(event.table_hand_disputed.hand_no)
         if update.reset:
-            self.hands.hand_verified(update.view.verified_hand)
+            self.hands.shown(update.view.verified_hand)
 
     def _began(self, hand_no: int, now_s: float) -> None:
         self.hands.hand_began(hand_no)

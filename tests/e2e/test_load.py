@@ -38,3 +38,13 @@ def test_chaos_breaks_no_rule(tmp_path: Path, transport: str):
     assert told["events"]["stream CUT"] > 0
     assert sum(told["expected_refusals"].values()) > 0
     assert told["ms"]["current"]["count"] > 0
+
+
+def test_two_processes_make_one_report(tmp_path: Path):
+    ended = stud(tmp_path, *SHORT, "--rate", "20/s", "--seconds", "4", "--processes", "2", "--html", "report.html")
+    assert ended.exit_code == 0, ended.stderr[-3000:]
+    told = json.loads(ended.stdout.splitlines()[-1])
+    assert 15 < told["actions_s"] < 25
+    assert {"table", "driver 1", "driver 2"} < set(told["cpu_share"])
+    assert told["checks"]["books"] == "4 compared; 8 compared"
+    assert "<svg" in (tmp_path / "report.html").read_text()

@@ -155,6 +155,11 @@ class House(TableServiceServicer, WalletServiceServicer):
         self.tables[request.table].view.life = pb.TABLE_LIFE_DRAINING
         return pb.DrainTableResponse()
 
+    async def ListTables(self, request: pb.ListTablesRequest, context: Any) -> pb.ListTablesResponse:
+        return pb.ListTablesResponse(
+            tables=[pb.TableSummary(table=name, life=table.view.life) for name, table in self.tables.items()]
+        )
+
     async def CloseTable(self, request: pb.CloseTableRequest, context: Any) -> pb.CloseTableResponse:
         table = self.tables[request.table]
         table.view.life = pb.TABLE_LIFE_CLOSED

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from rich.console import Console
+from rich.progress import Progress
+
 from stud_cli.inspect.audit import audit_log
 from stud_cli.inspect.verify import referee_key, verify_log
 from stud_cli.load.places import Place
@@ -11,8 +14,10 @@ from stud_load import Report
 from stud_load.violations import Rule
 
 
-async def look_at_the_log(report: Report, place: Place) -> None:
-    """Audit and verify the whole log, and add what is wrong to the report."""
+async def look_at_the_log(report: Report, place: Place, console: Console | None) -> None:
+    """Audit and verify the whole log, and add what is wrong to the report; show how far it is where there is a
+    console. Raises CouldNotRun where the referee's key cannot be read.
+    """
     if not place.redis_url:
         report.checks[Rule.AUDIT] = report.checks[Rule.VERIFY] = "not done: the log is not at hand (--run)"
         return
@@ -28,7 +33,9 @@ async def look_at_the_log(report: Report, place: Place) -> None:
             problems.append(f"{audit.disputed} hands are disputed")
         report.found(Rule.AUDIT, problems)
         report.checks[Rule.AUDIT] = f"{audit.accounts} accounts, sum {audit.ledger_sum}, {len(problems)} problems"
-        found = await verify_log(log, None, referee_key(place.keys_dir))
+        with Progress(console=console, disable=console is None or not console.is_terminal, transient=True) as bar:
+            key = referee_key(place.keys_dir)
+            found = await verify_log(log, None, key, lambda ids: bar.track(ids, description="verify"))
         report.found(Rule.VERIFY, (f"{p.table} version {p.version}: {p.what}" for p in found.problems))
         report.checks[Rule.VERIFY] = f"{found.tables} tables, {found.hands} hands, {len(found.problems)} problems"
     finally:

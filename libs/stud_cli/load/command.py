@@ -7,14 +7,14 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 import typer
 from rich.live import Live
 from rich.markup import escape
 
-from stud_cli.exit_codes import FINE, FOUND, CarefulGroup, could_not_run, said_as
+from stud_cli.exit_codes import FINE, FOUND, CarefulGroup, could_not_run, said_as, told_when_interrupted
 from stud_cli.load.at_the_end import look_at_the_log
 from stud_cli.load.places import opened
 from stud_cli.load.showing import show
@@ -31,6 +31,8 @@ from stud_load.panel import Panel
 from stud_load.plan import Transport
 from stud_load.report import read, summary, write
 from stud_load.running import Tell
+
+INTERRUPTED: Final = "interrupted: there is no report; its tables were closed, as far as that could be asked for"
 
 app = typer.Typer(cls=CarefulGroup, invoke_without_command=True)
 
@@ -64,6 +66,7 @@ def load(
     slow_readers: Annotated[int, typer.Option(help="Spectators that take an update a second.", min=0)] = 0,
     leave_rejoin: Annotated[bool, typer.Option("--leave-rejoin", help="Players leave and sit down again.")] = False,
     bad_commands: Annotated[bool, typer.Option("--bad-commands", help="Players send wrong commands too.")] = False,
+    ask_antes: Annotated[bool, typer.Option("--ask-antes", help="Players post each ante by themselves.")] = False,
     run: Annotated[
         Path | None,
         typer.Option("--run", help="File of a running `stud up`: var/stud.json.", show_default=False),
@@ -99,11 +102,13 @@ def load(
             seconds=seconds,
             transport=transport,
             seed=seed,
+            ask_antes=ask_antes,
             chaos=Chaos(reconnect, slow_readers, leave_rejoin, bad_commands),
             run_id=os.urandom(3).hex(),
         ).check()
         plan.shares(processes)
-    with said_as("{}", StudError):
+    _require_places(out, html)
+    with said_as("{}", StudError), told_when_interrupted(lambda: INTERRUPTED):
         report = run_with_one_stop(_load(plan, processes, (run, endpoints, keys), quiet=json_output))
     _hand_over(report, out, html, json_output)
 
@@ -112,7 +117,7 @@ async def _load(plan: LoadPlan, processes: int, where: tuple[Path | None, str, P
     async with opened(*where, None if quiet else console) as place:
         with _told(plan, quiet=quiet) as tell:
             report = await play(plan, processes, place, tell)
-        await look_at_the_log(report, place)
+        await look_at_the_log(report, place, None if quiet else console)
     return report
 
 
@@ -203,6 +208,13 @@ def _read(path: Path) -> Report:
 def _write_page(report: Report, path: Path) -> None:
     with said_as(f"{path} cannot be written ({{}})", OSError):
         path.write_text(page(report))
+
+
+def _require_places(*paths: Path | None) -> None:
+    """Say now, and not after the run, that a report cannot be kept."""
+    for path in paths:
+        if path is not None and (path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK)):
+            could_not_run(f"{path} cannot be written: name a file in a directory that can")
 
 
 def _hand_over(report: Report, out: Path | None, html: Path | None, json_output: bool) -> None:

@@ -19,7 +19,8 @@ from stud_load.running import Progress, Tell
 LINE_LIMIT: Final = 256 * 2**20
 """A whole report is one line."""
 
-ENDS_WITHIN_S: Final = 5.0
+ENDS_WITHIN_S: Final = 30.0
+"""They close their tables first."""
 
 
 async def play(plan: LoadPlan, processes: int, place: Place, tell: Tell) -> Report:

@@ -1,10 +1,15 @@
 """A run against a house that can be told to go wrong: what it measures, and what it does not let pass."""
 
 import asyncio
+import re
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
+from stud.table.v1 import table_service_pb2 as pb
+from stud_client import StudClient
 from stud_load import Chaos, LoadPlan, Rate, Report, parse_rate, run
 from stud_load.plan import RateKind
 from stud_load.recorder import Count, Measure
@@ -114,3 +119,25 @@ async def test_people_think():
     assert report.ok, report.violations
     assert 15 < report.counts[Count.ACTIONS] < 60, "two tables, 20 actions a second each at most"
     assert report.figures(Measure.LATE).count > 0
+
+
+async def test_a_run_that_is_cut_short_closes_its_tables():
+    async with open_house() as target:
+        playing = asyncio.create_task(run(msgspec.structs.replace(SHORT, seconds=60), target))
+        await asyncio.sleep(1)
+        playing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await playing
+        async with StudClient(target.endpoints, "anybody") as client:
+            answer = await client.tables.ListTables(pb.ListTablesRequest())
+    assert [line.life for line in answer.tables] == [pb.TABLE_LIFE_CLOSED] * 2
+
+
+async def test_the_example_of_the_guide_runs():
+    guide = (Path(__file__).parents[3] / "docs" / "load-testers.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(example, "docs/load-testers.md", "exec"), names)
+    async with open_house() as target:
+        report = await names["measure"](target)
+    assert report.ok, report.violations
