@@ -102,7 +102,12 @@ VERDICTS = Metric("stud_verdicts_total", "counter", "verdicts of the referee", _
 UNVERIFIED = Metric("stud_hands_unverified", "gauge", "hands that the referee cannot judge now", of=_RULES)
 
 ESCROW = Metric("stud_escrow_minor_units", "gauge", "chips in escrow, in minor units", _CURRENCY, of=_WALLET)
-UNSETTLED = Metric("stud_tables_unsettled", "gauge", "tables with a final verdict that is not booked", of=_WALLET)
+UNSETTLED = Metric(
+    "stud_tables_unsettled",
+    "gauge",
+    "tables with a final verdict that waits to be booked for longer than ten seconds",
+    of=_WALLET,
+)
 BLOCKED = Metric("stud_settlements_blocked", "gauge", "tables whose settlement is blocked", _CURRENCY, of=_WALLET)
 CASH_OUTS_HELD = Metric("stud_cash_outs_held", "gauge", "cash-outs that are held", _CURRENCY, of=_WALLET)
 

@@ -82,7 +82,7 @@ class WalletApp:
         ledgers = {currency: book.state for currency, book in self.books.items()}
         return {
             ESCROW: {currency: ledger.in_escrow for currency, ledger in ledgers.items()},
-            UNSETTLED: len(self.verdicts.tables()),
+            UNSETTLED: sum(bool(self.verdicts.waiting(table)) for table in self._told),
             BLOCKED: {currency: len(ledger.blocked) for currency, ledger in ledgers.items()},
             CASH_OUTS_HELD: {currency: sum(map(len, ledger.held.values())) for currency, ledger in ledgers.items()},
         }

@@ -63,12 +63,14 @@ def test_each_service_is_started_by_its_command_and_checked_by_grpc_health(name:
     port = str(PORTS[name])
     assert service["environment"]["STUD_LISTEN"] == f"0.0.0.0:{port}"
     assert service["healthcheck"]["test"] == ["CMD", "python", "-m", "stud_service.healthcheck", f"127.0.0.1:{port}"]
-    assert service["ports"] == [f"127.0.0.1:{port}:{port}"]
+    metrics = str(services.service_called(name).metrics_port)
+    assert service["environment"]["STUD_METRICS_PORT"] == metrics
+    assert service["ports"] == [f"127.0.0.1:{number}:{number}" for number in (port, metrics)]
     assert service["restart"] == "unless-stopped"
     assert f"redis://{name}:" in service["environment"]["STUD_REDIS_URL"]
 
 
-@pytest.mark.parametrize("name", ["redis", "init", *SERVICES])
+@pytest.mark.parametrize("name", COMPOSE["services"])
 def test_every_container_is_confined(name: str):
     service = COMPOSE["services"][name]
     user, _, group = service["user"].partition(":")
@@ -89,9 +91,19 @@ def test_redis_is_published_nowhere_and_keeps_its_log_in_a_volume():
 # Who may have what: a mount, a variable or a password more is a decision, made here. Only `init` signs tokens and marks
 # the log; down cards are the table's and the dealer's, seeds at rest the dealer's alone, those of closed hands the
 # referee's too.
-SERVICE_ENVIRONMENT = {"STUD_REDIS_URL", "STUD_LISTEN", "STUD_KEYS_DIR"}
+SERVICE_ENVIRONMENT = {"STUD_REDIS_URL", "STUD_LISTEN", "STUD_METRICS_HOST", "STUD_METRICS_PORT", "STUD_KEYS_DIR"}
 ENDPOINTS = {f"STUD_{name.upper()}_ENDPOINT" for name in SERVICES}
 PUBLIC_KEY, CARDS, SEEDS = "keys-public:/keys/auth:ro", "keys-cards:/keys/cards:ro", "keys-seeds:/keys/seeds:ro"
+GRAFANA = {
+    "GF_AUTH_ANONYMOUS_ENABLED",
+    "GF_AUTH_ANONYMOUS_ORG_ROLE",
+    "GF_AUTH_BASIC_ENABLED",
+    "GF_AUTH_DISABLE_LOGIN_FORM",
+    "GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION",
+    "GF_ANALYTICS_REPORTING_ENABLED",
+    "GF_ANALYTICS_CHECK_FOR_UPDATES",
+    "GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH",
+}
 MAY_HAVE: dict[str, tuple[set[str], set[str], set[str]]] = {
     # name: mounts, variables, users of the log whose password it gets
     "redis": (
@@ -109,6 +121,16 @@ MAY_HAVE: dict[str, tuple[set[str], set[str], set[str]]] = {
     "dealer": ({PUBLIC_KEY, CARDS, "keys-dealer:/keys/dealer:ro", SEEDS}, SERVICE_ENVIRONMENT, {"dealer"}),
     "rules": ({PUBLIC_KEY, SEEDS}, SERVICE_ENVIRONMENT, {"rules"}),
     "wallet": ({PUBLIC_KEY}, SERVICE_ENVIRONMENT, {"wallet"}),
+    # What watches the others has no key and no password.
+    "prometheus": ({"./deploy/prometheus:/etc/prometheus:ro", "metrics:/prometheus"}, set(), set()),
+    "grafana": (
+        {
+            "./deploy/grafana/provisioning:/etc/grafana/provisioning:ro",
+            "./deploy/grafana/dashboards:/etc/stud/dashboards:ro",
+        },
+        GRAFANA,
+        set(),
+    ),
 }
 SAID_OF_A_CONTAINER = {
     *("image", "build", "entrypoint", "command", "restart", "init", "depends_on", "healthcheck", "stop_grace_period"),

@@ -144,6 +144,11 @@ PLACES: dict[str, Callable[[str], bool]] = {
     "docker-compose.yml: commands in init do not find it": lambda name: (
         f"STUD_{name.upper()}_ENDPOINT" in compose()["init"]["environment"]
     ),
+    "deploy/prometheus/prometheus.yml: does not ask for its metrics": lambda name: (
+        name in NAMES
+        and f'targets: ["{name}:{service_called(name).metrics_port}"], labels: {{ service: {name} }}'
+        in source("deploy/prometheus/prometheus.yml")
+    ),
     DEPLOYMENT + ": MAY_HAVE does not say what its container may have": lambda name: (
         name in keys_of(DEPLOYMENT, "MAY_HAVE")
     ),

@@ -84,9 +84,15 @@ def test_with_what_a_service_has_nobody_mints_a_token(all_keys: Path, tmp_path: 
 
 @asynccontextmanager
 async def started(name: str, server: EmbeddedServer, keys: Path, output: Path) -> AsyncIterator[str]:
-    port = Port()
+    port, metrics = Port(), Port()
     address = port.address
-    variables = {"STUD_REDIS_URL": url_of(name, server.port), "STUD_LISTEN": address, "STUD_KEYS_DIR": str(keys)}
+    variables = {
+        "STUD_REDIS_URL": url_of(name, server.port),
+        "STUD_LISTEN": address,
+        "STUD_METRICS_HOST": "127.0.0.1",
+        "STUD_METRICS_PORT": str(metrics.number),
+        "STUD_KEYS_DIR": str(keys),
+    }
     # Exactly what compose sets; everything else of ours is taken away.
     assert variables.keys() == COMPOSE["services"][name]["environment"].keys()
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("STUD_")}
