@@ -40,7 +40,7 @@ STACK = 20_000
 class Player:
     """Plays one table and records every command with the state it met."""
 
-    def __init__(self, ruleset: Ruleset, players: int, rng: random.Random) -> None:
+    def __init__(self, ruleset: Ruleset, players: int, rng: random.Random, stack: int = STACK) -> None:
         self.rng = rng
         self.state = Table()
         self.log: Log = []
@@ -50,8 +50,8 @@ class Player:
         self.down: dict[int, tuple[int, ...]] = {}
         self.send(cmd.OpenTable(table_config(ruleset, table_id="bench")))
         for number in range(1, players + 1):
-            self.send(cmd.TakeSeat(f"a{number}", None, STACK, auto_post=True))
-            self.send(cmd.RecordFunding(number, STACK))
+            self.send(cmd.TakeSeat(f"a{number}", None, stack, auto_post=True))
+            self.send(cmd.RecordFunding(number, stack))
         self.script.clear()
 
     def send(self, command: cmd.Command) -> None:

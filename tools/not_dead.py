@@ -13,6 +13,7 @@ _.RankHand
 _.intercept_service
 
 # Called by a library or by the interpreter
+_.construct_mapper
 _.list_commands
 _.on_broken_pipe
 _.unraisablehook

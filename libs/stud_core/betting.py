@@ -79,11 +79,13 @@ def next_to_act(hand: Hand, start: int) -> int:
     """
     live, all_in, acted, bet, level = hand.live, hand.all_in, hand.acted, hand.bet, hand.level
     order = hand.order
-    for seat in order[start:] + order[:start]:
-        if live[seat] and not all_in[seat] and (not acted[seat] or bet[seat] < level):
-            if bet[seat] < level or chips_behind(hand) > 1:
-                return seat
-            return 0
+    for seats in (order[start:], order):  # the second time around nobody before ``start`` is left out
+        for seat in seats:
+            if live[seat] and not all_in[seat]:
+                if bet[seat] < level:
+                    return seat
+                if not acted[seat]:
+                    return seat if chips_behind(hand) > 1 else 0
     return 0
 
 
@@ -132,9 +134,8 @@ def may_raise(state: Table, hand: Hand, ruleset: Ruleset, seat: int) -> bool:
 def can_be_answered(state: Table, hand: Hand, seat: int) -> bool:
     """Whether some opponent's total plus stack exceeds the price (B.6, B.21)."""
     live, bet, level = hand.live, hand.bet, hand.level
-    sittings, seats = state.sittings, state.seats
     for other in hand.order:
-        if other != seat and live[other] and bet[other] + sittings[seats[other]].stack > level:
+        if live[other] and other != seat and bet[other] + state.sittings[state.seats[other]].stack > level:
             return True
     return False
 
@@ -170,12 +171,15 @@ def options_of(state: Table, hand: Hand, config: TableConfig, seat: int) -> tupl
     """The same for whoever has hand and configuration at hand."""
     bet = hand.bet[seat]
     reach = bet + state.sittings[state.seats[seat]].stack
-    level = hand.level
-    if level == 0 and hand.street == 3:
+    level, street = hand.level, hand.street
+    if level == 0 and street == 3:
         return _opening_options(state, hand, seat, reach)
     if reach <= level or not may_raise(state, hand, config.ruleset, seat):
-        return _passive_options(bet, level, min(reach, level + 1))
+        return _passive_options(bet, level, reach if reach <= level else level + 1)
     verb = wager_verb(hand, config)
+    if street > 4:
+        target = hand.full_level + config.big_bet
+        return _plain_options(bet, level, verb, target, reach if reach <= target else target + 1)
     if hand.pair_option:
         wagers: tuple[Option, ...] = ()
         for size in _sizes(hand, config.ruleset, seat):

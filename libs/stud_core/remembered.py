@@ -44,35 +44,50 @@ def name_of(caller: str, request_id: str) -> bytes:
 class Remembered:
     """First answers by name of the call, in the order in which they were given."""
 
-    __slots__ = ("_answers",)
+    __slots__ = ("_answers", "_unnamed")
     __hash__ = None  # type: ignore[assignment]  # it changes
 
     def __init__(self) -> None:
         self._answers: dict[bytes, bytes] = {}
+        self._unnamed: list[tuple[str, str, bytes, int, int]] = []
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Remembered) and self._answers == other._answers
+        return isinstance(other, Remembered) and self._named() == other._named()
 
     def __len__(self) -> int:
-        return len(self._answers)
+        return len(self._named())
 
     def get(self, name: bytes) -> First | None:
         """Return what a call was answered first, None if it was never accepted."""
-        packed = self._answers.get(name)
+        packed = self._named().get(name)
         return None if packed is None else First(*_ANSWER.unpack(packed))
 
     def put(self, name: bytes, content: bytes, version: int, number: int = 0) -> None:
         """Remember an accepted call; ``content`` is a digest, ``number`` at most 63 bits."""
-        self._answers[name] = _ANSWER.pack(content[:CONTENT_SIZE], version, number)
+        self._named()[name] = _ANSWER.pack(content[:CONTENT_SIZE], version, number)
+
+    def put_unnamed(self, caller: str, request_id: str, content: bytes, version: int, number: int = 0) -> None:
+        """Remember an accepted call that is named when somebody asks, if anybody does before all is dropped: making a
+        name costs more than all the rest.
+        """
+        self._unnamed.append((caller, request_id, content, version, number))
+
+    def _named(self) -> dict[bytes, bytes]:
+        if self._unnamed:
+            for caller, request_id, content, version, number in self._unnamed:
+                self._answers[name_of(caller, request_id)] = _ANSWER.pack(content[:CONTENT_SIZE], version, number)
+            self._unnamed.clear()
+        return self._answers
 
     def forget(self, name: bytes) -> None:
         """Forget a call, if it is known."""
-        self._answers.pop(name, None)
+        self._named().pop(name, None)
 
     def keep(self, most: int) -> None:
         """Forget the oldest calls above a number."""
-        while len(self._answers) > most:
-            del self._answers[next(iter(self._answers))]
+        answers = self._named()
+        while len(answers) > most:
+            del answers[next(iter(answers))]
 
 
 class Generations:
@@ -100,6 +115,10 @@ class Generations:
         self._now.put(name, content, version, number)
         if most is not None:
             self._now.keep(most)
+
+    def put_unnamed(self, caller: str, request_id: str, content: bytes, version: int, number: int = 0) -> None:
+        """Remember an accepted call of this hand that is named when somebody asks."""
+        self._now.put_unnamed(caller, request_id, content, version, number)
 
     def turn(self) -> None:
         """Another hand begins: what is older than the last is forgotten."""

@@ -4,7 +4,9 @@ so that a gap, an edit or a foreign commit cannot pass unnoticed.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
 from typing import Protocol
 
 from stud_eventlog.availability import Availability
@@ -101,14 +103,33 @@ class Commits:
             before = await self._rows(stream, after - 1, 1)
             if before and before[0][0].version == after:
                 hash_before = before[0][0].hash
-        while page := await self._rows(stream, version, PAGE):
-            for commit, stored_hash in page:
-                version += 1
-                _check_link(version, hash_before, commit, stored_hash)
-                hash_before = stored_hash
-                yield commit
+        async with aclosing(self._pages(stream, version)) as pages:
+            async for page in pages:
+                for commit, stored_hash in page:
+                    version += 1
+                    if (
+                        commit.version != version
+                        or (commit.prev_hash != hash_before and hash_before is not None)
+                        or commit.hash != stored_hash
+                    ):
+                        raise _broken(version, hash_before, commit)
+                    hash_before = stored_hash
+                    yield commit
         # A server remembers the last version there was; if its commit was deleted the hash is missing.
         await self._reads.head(stream)
+
+    async def _pages(self, stream: str, after: int) -> AsyncGenerator[list[Row], None]:
+        """Yields pages until there is none. While one is looked at the next is on its way: two are held at most."""
+        page = await self._rows(stream, after, PAGE)
+        while page:
+            coming = asyncio.create_task(self._rows(stream, page[-1][0].version, PAGE))
+            try:
+                await asyncio.sleep(0)  # so that it is asked for before whoever looks at this one is busy
+                yield page
+                page = await coming
+            finally:
+                coming.cancel()
+                await asyncio.gather(coming, return_exceptions=True)
 
     async def _rows(self, stream: str, after: int, limit: int) -> list[Row]:
         rows = await self._reads.rows(stream, after, limit)
@@ -120,11 +141,14 @@ class Commits:
         await self._availability.close()
 
 
-def _check_link(version: int, hash_before: bytes | None, commit: StoredCommit, stored_hash: bytes) -> None:
-    """Raises ChainBroken. `hash_before` is None when the commit before is no longer in the log."""
+def _broken(version: int, hash_before: bytes | None, commit: StoredCommit) -> ChainBroken:
+    """Returns what is wrong with a commit that should be the one with this version. `hash_before` is None when the
+    commit before is no longer in the log.
+    """
     if commit.version != version:
-        raise ChainBroken(commit.stream, version, f"it is missing, the next one there is {commit.version}")
-    if hash_before is not None and commit.prev_hash != hash_before:
-        raise ChainBroken(commit.stream, version, "its prev_hash should be the hash of the commit before it")
-    if commit.hash != stored_hash:
-        raise ChainBroken(commit.stream, version, "its bytes should give the hash that is stored beside them")
+        why = f"it is missing, the next one there is {commit.version}"
+    elif hash_before is not None and commit.prev_hash != hash_before:
+        why = "its prev_hash should be the hash of the commit before it"
+    else:
+        why = "its bytes should give the hash that is stored beside them"
+    return ChainBroken(commit.stream, version, why)

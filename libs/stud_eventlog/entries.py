@@ -14,7 +14,7 @@ from stud_eventlog.types import HASH_BYTES, START, ChainBroken, DeadLetter, Even
 logger = logging.getLogger(__name__)
 
 # A log's entry: head hash after it, previous head's hash, commit id, body. The script relies on this order.
-LOG_HASH, LOG_PREV, LOG_ID, LOG_BODY = b"h", b"p", b"c", b"b"
+LOG_HASH, LOG_PREV, LOG_ID, LOG_BODY = LOG_FIELDS = [b"h", b"p", b"c", b"b"]
 # A feed's entry: stream, version, index in the outbox, head hash, event.
 FEED_STREAM, FEED_VERSION, FEED_INDEX, FEED_HASH, FEED_EVENT = b"s", b"v", b"i", b"h", b"e"
 
@@ -38,6 +38,8 @@ def log_id(version: int) -> str:
 
 def log_row(stream: str, entry_id: bytes, fields: Sequence[bytes]) -> Row:
     """Decodes a log's entry; raises ChainBroken when it is not one of ours."""
+    if fields[::2] == LOG_FIELDS and entry_id[-2:] == b"-0":  # as the script writes it
+        return StoredCommit(stream, int(entry_id[:-2]), fields[3], fields[5], fields[7]), fields[1]
     version, _ = id_parts(entry_id.decode("ascii"))
     values = dict(zip(fields[::2], fields[1::2], strict=False))
     try:

@@ -8,8 +8,8 @@ ignorable (then it is skipped).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from google.protobuf.message import DecodeError
@@ -18,13 +18,19 @@ from stud.events.v1 import commit_pb2
 from stud_core import deck_events, verdict_events
 from stud_core import events as table_events
 from stud_core.ledger import events as ledger_events
-from stud_wire.codec import UnknownEventError, WireError, decoder, encoder
+from stud_wire import shallow
+from stud_wire.codec import Decoder, UnknownEventError, WireError, decoder, encoder, shallow_decoder
 
 WRITE_VERSION = 1
 
 _ONEOF: Any = commit_pb2.Event.DESCRIPTOR.oneofs_by_name["body"]
 _FIELDS: dict[str, str] = {field.message_type.name: field.name for field in _ONEOF.fields}
 _CLASSES: dict[str, type[msgspec.Struct]] = {}
+
+_Commit: Final = shallow.message_class(commit_pb2.Commit.DESCRIPTOR.full_name)
+
+LENGTH_DELIMITED: Final = 2
+"""The wire type of a nested message."""
 
 
 def register(*classes: type[msgspec.Struct]) -> None:
@@ -37,7 +43,42 @@ for _module in (table_events, deck_events, verdict_events, ledger_events):
     register(*(cls for cls in vars(_module).values() if isinstance(cls, type) and cls.__name__ in _FIELDS))
 
 
-class Meta(msgspec.Struct, frozen=True):
+class _Kind(NamedTuple):
+    """How an event of one kind is read from the bytes of its message."""
+
+    field: str
+    parse: Callable[[bytes], Any]
+    decode: Decoder
+
+
+class _Kinds(dict[bytes, "_Kind | None"]):
+    """By the first two bytes of an event, which name its kind. None where they do not: few kinds have a shorter name,
+    and an event that this build does not know is read in full.
+    """
+
+    def __missing__(self, tag: bytes) -> _Kind | None:
+        number = _number_of(tag)
+        found = None
+        for field in _ONEOF.fields:
+            if field.number == number and field.name in _CLASSES:
+                parsed = shallow.message_class(field.message_type.full_name)
+                found = _Kind(field.name, parsed.FromString, shallow_decoder(_CLASSES[field.name]))
+        if found is not None:
+            self[tag] = found
+        return found
+
+
+def _number_of(tag: bytes) -> int:
+    """The number of a field that holds a message and whose tag takes two bytes; 0 for any other tag."""
+    if len(tag) < 2 or tag[0] < 0x80 or tag[1] > 0x7F or tag[0] & 7 != LENGTH_DELIMITED:
+        return 0
+    return (tag[0] & 0x7F | tag[1] << 7) >> 3
+
+
+_KINDS: Final = _Kinds()
+
+
+class Meta(msgspec.Struct, frozen=True, gc=False):
     """Who, when and why. ``cause`` = (stream, version) of the message that triggered the commit."""
 
     at_ms: int
@@ -48,7 +89,7 @@ class Meta(msgspec.Struct, frozen=True):
     build: str = "dev"
 
 
-class DecodedCommit(msgspec.Struct, frozen=True):
+class DecodedCommit(msgspec.Struct, frozen=True, gc=False):
     """A commit as it was written."""
 
     events: tuple[Any, ...]
@@ -72,7 +113,27 @@ def encode_event(event: msgspec.Struct) -> bytes:
 
 
 def decode_event(data: bytes) -> Any | None:
-    """Decode one event of a feed; None = an ignorable event this build does not know. Raises WireError."""
+    """Decode one event; None = an ignorable event this build does not know. Raises WireError."""
+    kind = _KINDS[data[:2]]
+    if kind is None or len(data) < 4:
+        return _decode_in_full(data)
+    field, parse, decode = kind
+    size, start = data[2], 3
+    if size > 0x7F:
+        size, start = size & 0x7F | data[3] << 7, 4
+        if data[3] > 0x7F:
+            return _decode_in_full(data)  # longer than any that we write often
+    if start + size != len(data):
+        return _decode_in_full(data)  # more than this one field
+    try:
+        return decode(parse(data[start:]))
+    except (ValueError, IndexError) as error:
+        raise WireError(f"{field}: {error}") from error
+    except DecodeError as error:
+        raise WireError("no event") from error
+
+
+def _decode_in_full(data: bytes) -> Any | None:
     try:
         message = commit_pb2.Event.FromString(data)
     except DecodeError as error:
@@ -122,7 +183,7 @@ def commit_message(events: Sequence[msgspec.Struct], meta: Meta) -> commit_pb2.C
 def encoded_events(body: bytes) -> list[bytes]:
     """Return the events of a log entry's body as they were written; raises WireError."""
     try:
-        return [event.SerializeToString() for event in commit_pb2.Commit.FromString(body).events]
+        return list(_Commit.FromString(body).events[:])
     except DecodeError as error:
         raise WireError("no commit") from error
 
@@ -130,12 +191,12 @@ def encoded_events(body: bytes) -> list[bytes]:
 def decode_commit(body: bytes) -> DecodedCommit:
     """Decode the body of a log entry; raises WireError when it cannot be read."""
     try:
-        commit = commit_pb2.Commit.FromString(body)
+        commit = _Commit.FromString(body)
     except DecodeError as error:
         raise WireError("no commit") from error
     if not 1 <= commit.write_version <= WRITE_VERSION:
         raise UnknownEventError(f"commit of format {commit.write_version}: this build reads 1 to {WRITE_VERSION}")
-    events = tuple(event for event in (read_event(m) for m in commit.events) if event is not None)
+    events = tuple([event for event in map(decode_event, commit.events[:]) if event is not None])
     cause = (commit.cause.stream, commit.cause.version) if commit.HasField("cause") else None
     meta = Meta(commit.at_ms, commit.actor, commit.request_id, commit.request_digest, cause, commit.build)
     return DecodedCommit(events, meta, commit.write_version)

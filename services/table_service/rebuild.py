@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from stud_core import events as ev
-from stud_core.evolve import evolve
+from stud_core.evolve import fold_into
 from stud_core.state import Table
 from stud_eventlog.log import CommitLog
 from stud_eventlog.types import Head, StoredCommit
@@ -27,29 +26,36 @@ class Rebuilt:
 
 async def rebuild(log: CommitLog, stream: str) -> Rebuilt:
     """Fold a table's log. Raises ChainBroken (a changed byte), WireError (a log newer than this build)."""
-    out = Rebuilt()
+    out, stored = Rebuilt(), None
     async for stored in log.read_all(stream):
         _fold(out, stored)
-    return out
+    return _ended(out, stored)
 
 
 async def rebuild_beside(log: CommitLog, stream: str, share: Share) -> Rebuilt:
     """Fold a table's log while others play: one table at a time, in a part of the loop's time. Raises as above."""
-    out = Rebuilt()
+    out, stored = Rebuilt(), None
     async with share.alone:
         async for stored in log.read_all(stream):
             with share.work():
                 _fold(out, stored)
             await share.rest()
-    return out
+    return _ended(out, stored)
 
 
 def _fold(out: Rebuilt, stored: StoredCommit) -> None:
+    """Nobody else holds the table yet, so it is changed in place."""
     commit = decode_commit(stored.body)
-    out.table = evolve(out.table, commit.events, stored.version)
-    out.head = Head(stored.version, stored.hash)
+    table, ended = out.table, out.table.ended_at_version
+    fold_into(table, commit.events, stored.version)
     out.at_ms = commit.meta.at_ms
     out.requests.fold(stored.version, commit.meta, commit.events)
-    for event in commit.events:
-        if isinstance(event, ev.HandEnded | ev.HandVoided):
-            out.ended_at_ms = commit.meta.at_ms
+    if table.ended_at_version != ended:
+        out.ended_at_ms = commit.meta.at_ms
+
+
+def _ended(out: Rebuilt, last: StoredCommit | None) -> Rebuilt:
+    """Note where the log ends: reading it has checked every hash, and only the last one is needed."""
+    if last is not None:
+        out.head = last.head
+    return out

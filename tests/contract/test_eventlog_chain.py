@@ -1,8 +1,7 @@
 """Reading: pages, and a chain in which no gap, edit or foreign commit passes unnoticed."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from stud_eventlog import keys
 from stud_eventlog.log import EventLog

@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import msgspec
 import structlog
 
 from stud_eventlog import keys
@@ -66,7 +67,7 @@ class History:
         rows = log.store.data.logs[stream]
         commit, stored_hash = rows[version - 1]
         body = bytes((commit.body[0] ^ 1,)) + commit.body[1:]
-        rows[version - 1] = dataclasses.replace(commit, body=body), stored_hash
+        rows[version - 1] = msgspec.structs.replace(commit, body=body), stored_hash
         return log
 
 

@@ -14,10 +14,15 @@ from stud_core.decide.explain import why_illegal
 from stud_core.pots import uncalled
 from stud_core.rejection import Reason, Rejection
 from stud_core.river import RIVER, river_plan
+from stud_core.ruleset import TableConfig
 from stud_core.state import Hand, Sit, Table
 
 # Looking up a member of an enum costs as much as making an event; this is the hot path.
 _BY_PLAYER: Final = ev.By.PLAYER
+_BY_PRE_ACTION: Final = ev.By.PRE_ACTION
+_BRING_IN: Final = ev.Verb.BRING_IN
+_NORMAL: Final = ev.DealMode.NORMAL
+_COMMUNITY: Final = ev.DealMode.COMMUNITY
 _LEAVING: Final = Sit.LEAVING
 _REQUESTED: Final = ev.OutReason.REQUESTED
 
@@ -42,8 +47,8 @@ def act(state: Table, command: cmd.Act, ctx: Context) -> Answer:
         rule, text = why_illegal(state, hand, command)
         return Rejection(Reason.ILLEGAL_ACTION, text, rule, hand.options)
     draft = Draft(state, ctx)
-    take(draft, seat, option, hand.turn_id, ev.By.PRE_ACTION if command.by_pre_action else _BY_PLAYER)
-    go_on(draft, seat)
+    take(draft, seat, option, command.turn_id, _BY_PRE_ACTION if command.by_pre_action else _BY_PLAYER)
+    _give_turn(draft, hand.order.index(seat) + 1)
     return draft
 
 
@@ -58,21 +63,10 @@ def _no_turn(state: Table, account: str) -> Rejection:
 def take(draft: Draft, seat: int, option: ev.Option, turn_id: int, by: ev.By) -> None:
     """Emit the action that an option stands for."""
     state = draft.state
-    amount = option.amount
-    draft.emit(
-        ev.ActionTaken(
-            turn_id,
-            seat,
-            option.verb,
-            amount,
-            option.to,
-            option.size,
-            option.all_in,
-            counts(state.running, state.rules, option),
-            state.sittings[state.seats[seat]].stack - amount,
-            by,
-        )
-    )
+    verb, amount = option.verb, option.amount
+    stack = state.sittings[state.seats[seat]].stack - amount
+    steps = verb >= _BRING_IN and counts(state.running, state.rules, option)
+    draft.emit(ev.ActionTaken(turn_id, seat, verb, amount, option.to, option.size, option.all_in, steps, stack, by))
 
 
 def act_for(draft: Draft, seat: int, turn_id: int) -> None:
@@ -105,25 +99,32 @@ def go_on(draft: Draft, seat: int) -> None:
 def _give_turn(draft: Draft, start: int) -> None:
     """Give the turn to the next player from index ``start`` of the deal order; a leaver acts at once."""
     state, ctx = draft.state, draft.ctx
-    hand, config = state.running, state.rules
+    hand: Hand = state.hand  # type: ignore[assignment]
+    config: TableConfig = state.config  # type: ignore[assignment]
     ruleset = config.ruleset
     while True:
-        if hand.live.count(True) == 1:
-            _return_uncalled(draft, hand)
-            showing.win_uncontested(draft)
-            return
         seat = next_to_act(hand, start)
-        if not seat:
-            _close_round(draft)
+        if not seat or hand.live.count(True) == 1:
+            _end_round(draft, hand)
             return
         sitting = state.sittings[state.seats[seat]]
         if sitting.status is not _LEAVING and not (sitting.out_reason is _REQUESTED and ruleset.away_folds_now):
             break
         act_for(draft, seat, ctx.version)
         start = hand.order.index(seat) + 1
-    to_call = min(hand.level - hand.bet[seat], sitting.stack)
+    price, stack = hand.level - hand.bet[seat], sitting.stack
     deadline = draft.deadline(ruleset.action_clock_ms)
-    draft.emit(ev.TurnStarted(ctx.version, seat, to_call, deadline, options_of(state, hand, config, seat)))
+    options = options_of(state, hand, config, seat)
+    draft.emit(ev.TurnStarted(ctx.version, seat, min(price, stack), deadline, options))
+
+
+def _end_round(draft: Draft, hand: Hand) -> None:
+    """Nobody owes the round a decision any more, or only one player is left."""
+    if hand.live.count(True) == 1:
+        _return_uncalled(draft, hand)
+        showing.win_uncontested(draft)
+    else:
+        _close_round(draft)
 
 
 def _return_uncalled(draft: Draft, hand: Hand) -> None:
@@ -141,11 +142,12 @@ def _close_round(draft: Draft) -> None:
     if hand.street == RIVER:
         return
     street = hand.street + 1
-    targets = tuple([seat for seat in hand.order if hand.live[seat]])
-    mode, burn = ev.DealMode.NORMAL, state.rules.ruleset.burns
+    live = hand.live
+    targets = tuple([seat for seat in hand.order if live[seat]])
+    mode, burn = _NORMAL, state.rules.ruleset.burns
     if street == RIVER:
         plan = river_plan(state.rules.ruleset, (*hand.counts, len(targets)))
         mode, burn = plan.mode, plan.burn
-        if mode is ev.DealMode.COMMUNITY:
+        if mode is _COMMUNITY:
             targets = ()
     draft.emit(ev.DealRequested(hand.hand_no, hand.deal_no + 1, street, mode, burn, targets))

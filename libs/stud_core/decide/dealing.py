@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
+from typing import Final
 
 from stud_core import commands as cmd
 from stud_core import events as ev
@@ -14,6 +15,8 @@ from stud_core.decide.draft import Answer, Draft
 from stud_core.rejection import Reason, Rejection
 from stud_core.river import RIVER
 from stud_core.state import Hand, Table
+
+_COMMUNITY: Final = ev.DealMode.COMMUNITY
 
 
 def record_deck(state: Table, command: cmd.RecordDeck, _ctx: Context) -> Answer:
@@ -43,13 +46,13 @@ def record_cards(state: Table, command: cmd.RecordCards, ctx: Context) -> Answer
     draft = Draft(state, ctx)
     draft.emit(
         ev.CardsDealt(
-            hand_no=command.hand_no,
-            deal_no=command.deal_no,
-            street=hand.deal.street,
-            up=command.up,
-            down=command.down,
-            community=command.community,
-            root=command.root,
+            command.hand_no,
+            command.deal_no,
+            hand.deal.street,
+            command.up,
+            command.down,
+            command.community,
+            command.root,
         )
     )
     acting.open_betting(draft)
@@ -64,7 +67,7 @@ def _mismatch(hand: Hand, deal: ev.DealRequested, command: cmd.RecordCards) -> s
         return "the up cards are not those asked for"
     if _seats_differ(command.down, targets * 2 if street == 3 else targets if street == RIVER else []):
         return "the down cards are not those asked for"
-    if (command.community is not None) != (deal.mode is ev.DealMode.COMMUNITY):
+    if (command.community is not None) != (deal.mode is _COMMUNITY):
         return "a community card was missing, or not asked for"
     if (command.root is not None) != (command.deal_no == 1):
         return "the deck's root comes with the first deal and no other"
@@ -86,5 +89,7 @@ def _mismatch(hand: Hand, deal: ev.DealRequested, command: cmd.RecordCards) -> s
 
 def _seats_differ(cards: Sequence[ev.UpCard] | Sequence[ev.DownCard], wanted: list[int]) -> bool:
     """Whether cards go to other seats than wanted; their order does not matter."""
+    if not cards:
+        return bool(wanted)
     seats = [card.seat for card in cards]
     return seats != wanted and sorted(seats) != sorted(wanted)

@@ -33,12 +33,17 @@ def evolve(state: Table, events: Sequence[Event], version: int) -> Table:
 def fold(commits: Iterable[tuple[int, Sequence[Event]]]) -> Table:
     """Rebuild a table from its whole log: (version, events) of every commit, in order."""
     state = Table()
-    table = APPLY
     for version, events in commits:
-        state.version = version
-        for event in events:
-            table[type(event)](state, event)
+        fold_into(state, events, version)
     return state
+
+
+def fold_into(state: Table, events: Sequence[Event], version: int) -> None:
+    """Fold the commit ``version`` into ``state`` in place: for a rebuild, where nobody else holds the table yet."""
+    table = APPLY
+    state.version = version
+    for event in events:
+        table[type(event)](state, event)
 
 
 def thaw(state: Table, version: int) -> Table:

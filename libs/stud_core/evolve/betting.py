@@ -22,8 +22,7 @@ _OPEN: Final = ev.Verb.OPEN  # the first of the wagers
 _HIGH: Final = ev.Size.HIGH
 _BETTING: Final = Phase.BETTING
 _SHOWDOWN: Final = Phase.SHOWDOWN
-
-_NOBODY: Final = [False] * 9
+_TWO_REMAIN: Final = HeadsUp.TWO_REMAIN_BEFORE_CAP
 
 
 def _turn_started(state: Table, event: ev.TurnStarted) -> None:
@@ -60,14 +59,18 @@ def _action_taken(state: Table, event: ev.ActionTaken) -> None:
         # Taken back by the next TurnStarted: an action that is followed by none ends the betting.
         hand.phase = _SHOWDOWN
     if verb is _FOLD:
-        hand.live = put(hand.live, seat, False)
+        hand.live = live = hand.live.copy()
+        live[seat] = False
         return
     amount = event.amount
     if amount:
-        hand.bet = put(hand.bet, seat, event.to)
+        hand.bet = bet = hand.bet.copy()
+        bet[seat] = event.to
         hand.paid = paid = hand.paid.copy()
         paid[seat] += amount
-        set_stack(state, seat, event.stack)
+        number = state.seats[seat]
+        state.sittings[number] = mine = state.sittings[number].__copy__()
+        mine.stack = event.stack
         if event.all_in:
             hand.all_in = put(hand.all_in, seat, True)
     if verb >= _OPEN:
@@ -80,7 +83,8 @@ def _action_taken(state: Table, event: ev.ActionTaken) -> None:
         # The price is the whole bring-in, even where the poster had less (B.4).
         hand.level = state.rules.bring_in
         hand.wagers += event.counts
-    hand.acted = put(hand.acted, seat, True)
+    hand.acted = acted = hand.acted.copy()
+    acted[seat] = True
 
 
 def _count_wager(state: Table, hand: Hand, event: ev.ActionTaken) -> None:
@@ -88,10 +92,11 @@ def _count_wager(state: Table, hand: Hand, event: ev.ActionTaken) -> None:
     ruleset = state.rules.ruleset
     hand.full_level = event.to
     hand.wagers += 1
-    hand.acted = put(_NOBODY, event.seat, True)
+    hand.acted = acted = [False] * 9
+    acted[event.seat] = True
     if event.size is _HIGH:
         hand.locked = True
-    if hand.wagers == cap(ruleset) and ruleset.heads_up is HeadsUp.TWO_REMAIN_BEFORE_CAP:
+    if hand.wagers == cap(ruleset) and ruleset.heads_up is _TWO_REMAIN:
         hand.uncapped = two_remain(hand, ruleset)
 
 

@@ -12,6 +12,15 @@ from stud_core.river import RIVER
 from stud_core.ruleset import OpenPair
 from stud_core.state import Hand, Phase, Prompt, Table
 
+# Looking up a member of an enum costs as much as making an event. Lists are replaced when they change, so that all
+# rounds may begin with the same.
+_DEALING: Final = Phase.DEALING
+_BETTING: Final = Phase.BETTING
+_SHOWDOWN: Final = Phase.SHOWDOWN
+_OFF: Final = OpenPair.OFF
+_NOBODY: Final = [False] * 9
+_NOTHING: Final = [0] * 9
+
 
 def _deck_ready(state: Table, event: ev.DeckReady) -> None:
     state.deck_hand_no = event.hand_no
@@ -32,9 +41,11 @@ def _ante_posted(state: Table, event: ev.AntePosted) -> None:
     hand = state.running
     seat = event.seat
     hand.live = put(hand.live, seat, True)
-    hand.all_in = put(hand.all_in, seat, event.all_in)
+    if event.all_in:
+        hand.all_in = put(hand.all_in, seat, True)
     hand.paid = put(hand.paid, seat, event.amount)
-    drop_prompt(hand, seat)
+    if hand.prompts:
+        drop_prompt(hand, seat)
     set_stack(state, seat, event.stack)
 
 
@@ -64,10 +75,10 @@ def _hand_started(state: Table, event: ev.HandStarted) -> None:
 def _deal_requested(state: Table, event: ev.DealRequested) -> None:
     """The round before is over: its bets are collected."""
     hand = state.running
-    hand.phase = Phase.DEALING
+    hand.phase = _DEALING
     hand.deal = event
     hand.deal_no = event.deal_no
-    hand.bet = [0] * 9
+    hand.bet = _NOTHING
     hand.level = 0
     _no_turn(hand)
 
@@ -78,7 +89,7 @@ def _cards_dealt(state: Table, event: ev.CardsDealt) -> None:
     if hand.street == 0:
         state.dealt_button = hand.button or state.dealt_button
     hand.street = event.street
-    hand.phase = Phase.SHOWDOWN if event.street == RIVER else Phase.BETTING
+    hand.phase = _SHOWDOWN if event.street == RIVER else _BETTING
     if event.up:
         up = hand.up.copy()
         for card in event.up:
@@ -98,14 +109,14 @@ def _cards_dealt(state: Table, event: ev.CardsDealt) -> None:
 def _open_round(state: Table, hand: Hand) -> None:
     config = state.rules
     ruleset = config.ruleset
-    hand.acted = [False] * 9
+    hand.acted = _NOBODY
     hand.full_level = config.bring_in if hand.street == 3 else 0
     hand.wagers = 0
     hand.locked = False
     hand.aggressor = 0
     hand.pair_holders = ()
     # Where both limits are the same there is nothing to choose, and no size to declare.
-    if hand.street == 4 and ruleset.open_pair is not OpenPair.OFF and config.big_bet > config.small_bet:
+    if hand.street == 4 and ruleset.open_pair is not _OFF and config.big_bet > config.small_bet:
         hand.pair_holders = open_pairs(hand)
     hand.pair_option = bool(hand.pair_holders)
     hand.uncapped = starts_uncapped(hand, ruleset)

@@ -1,6 +1,5 @@
 """`stud audit` on logs in memory: every chip is found, or its lack is."""
 
-import dataclasses
 import io
 import re
 from collections.abc import Callable
@@ -357,7 +356,7 @@ async def test_a_dispute_is_counted_until_it_is_resolved():
         rows = log.store.data.logs.pop(TABLE)
         if lost:
             commit, stored_hash = rows[lost - 1]
-            broken = dataclasses.replace(commit, body=b"no commit")
+            broken = msgspec.structs.replace(commit, body=b"no commit")
             log.store.data.logs[TABLE] = [*rows[: lost - 1], (broken, stored_hash), *rows[lost:]]
         assert (await audited(log)).disputed == 1
         log.store.data.logs[TABLE] = rows

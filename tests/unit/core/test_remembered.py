@@ -37,6 +37,22 @@ def test_what_is_forgotten_is_not_known():
     assert len(known) == 2
 
 
+def test_what_is_put_without_its_name_is_found_by_it():
+    named, unnamed = Remembered(), Remembered()
+    for version, request in enumerate("rsr"):
+        named.put(name_of("ada", request), CONTENT, version, 9)
+        unnamed.put_unnamed("ada", request, CONTENT, version, 9)
+    assert unnamed.get(name_of("ada", "r")) == First(CONTENT[:CONTENT_SIZE], 2, 9)
+    assert unnamed == named
+    assert len(unnamed) == 2
+    unnamed.put_unnamed("ada", "t", CONTENT, 3)
+    unnamed.keep(1)
+    assert unnamed.get(name_of("ada", "r")) is None
+    unnamed.put_unnamed("ada", "u", CONTENT, 4)
+    unnamed.forget(name_of("ada", "u"))
+    assert len(unnamed) == 1
+
+
 def test_equal_is_what_remembers_the_same():
     one, two = Remembered(), Remembered()
     one.put(name_of("ada", "r"), CONTENT, 1)

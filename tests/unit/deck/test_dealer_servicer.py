@@ -1,10 +1,10 @@
 """The dealer's calls: commitments, stacking, audits, and who may do what."""
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dealer_service.history import find_hand
 from stud.dealer.v1 import dealer_service_pb2 as pb

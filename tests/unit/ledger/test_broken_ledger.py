@@ -1,10 +1,10 @@
 """One currency's ledger cannot be trusted: its money waits for operators, the other currencies' does not."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from stud.wallet.v1 import wallet_service_pb2 as pb

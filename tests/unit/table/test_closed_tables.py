@@ -2,10 +2,10 @@
 
 import asyncio
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from stud.common.v1 import seat_pb2
 from stud.table.v1 import table_service_pb2 as pb

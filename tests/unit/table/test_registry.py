@@ -2,9 +2,9 @@
 
 import asyncio
 import random
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from stud.table.v1 import table_service_pb2 as pb

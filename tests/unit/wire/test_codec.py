@@ -26,6 +26,7 @@ from stud_wire.commits import (
     digest,
     encode_commit,
     encode_event,
+    read_event,
 )
 
 MODULES = (events, deck_events, verdict_events, ledger_events)
@@ -125,6 +126,45 @@ def test_bytes_that_are_no_message_are_refused(data: bytes) -> None:
         decode_event(data)
     with pytest.raises(WireError):
         decode_commit(data)
+
+
+@pytest.mark.parametrize("cls", EVENTS, ids=lambda cls: cls.__name__)
+def test_bytes_and_message_are_read_alike(cls: type[msgspec.Struct]) -> None:
+    rng = Random(cls.__name__)
+    for _ in range(5):
+        data = encode_event(made(cls, rng))
+        assert decode_event(data) == read_event(commit_pb2.Event.FromString(data))
+
+
+def test_an_event_that_is_not_written_as_we_do_is_read_all_the_same() -> None:
+    folded = events.HandMucked(3)
+    usual = encode_event(folded)
+    head, seat = usual[:2], usual[3:]
+    marked = b"\x08\x01" + usual
+    twice = usual + encode_event(events.HandMucked(5))
+    long_length = head + bytes((0x80 | len(seat), 0x80, 0x00)) + seat
+    assert [decode_event(data) for data in (marked, twice, long_length)] == [folded, events.HandMucked(5), folded]
+    for size in (127, 128, 16_383, 16_384, 100_000):
+        closed = events.TableHandDisputed(1, 2, ("x" * size,))
+        assert decode_event(encode_event(closed)) == closed
+
+
+def test_an_event_that_was_cut_or_went_on_is_refused() -> None:
+    turn = encode_event(events.TurnStarted(5, 3, 100, 7, (events.Option(events.Verb.FOLD, 0, 0, None, False),)))
+    for data in [*(turn[:size] for size in range(1, len(turn))), turn + b"\x07"]:
+        with pytest.raises(WireError):
+            decode_event(data)
+    with pytest.raises(WireError):  # what may be done is no message
+        decode_event(turn.replace(b"\x2a\x02\x08\x01", b"\x2a\x02\x08\xff"))
+
+
+def test_options_that_recur_are_decoded_once() -> None:
+    options = (events.Option(events.Verb.FOLD, 0, 0, None, False), events.Option(events.Verb.CHECK, 0, 0, None, False))
+    one, two = (decode_event(encode_event(events.TurnStarted(turn, 3, 0, 7, options))) for turn in (5, 6))
+    assert one is not None
+    assert two is not None
+    assert one.options == options
+    assert one.options is two.options
 
 
 def test_values_out_of_range_are_refused() -> None:
