@@ -7,10 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from stud_topology.services import NAMES, SERVICES
-
-RUNNING = Path("var/stud.json")
-"""Written by `stud up`."""
+from stud_topology.services import NAMES, RUNNING, SERVICES
 
 
 class Endpoints(Mapping[str, str]):

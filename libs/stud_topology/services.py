@@ -7,6 +7,7 @@ be forgotten by those who trim.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from stud_eventlog import keys
@@ -16,6 +17,9 @@ HOST: Final = "127.0.0.1"
 
 LOG_PORT: Final = 7100
 """The log's server in a local run; the services follow."""
+
+RUNNING: Final = Path("var/stud.json")
+"""Where `stud up` writes what it has started."""
 
 
 METRICS_ABOVE: Final = 10
@@ -70,7 +74,9 @@ SERVICES: Final = (
     Service("rules", 7103, "verdicts", None, ("dealer-events",), looks_up=("table", "deck")),
     Service("table", 7101, "table", "table-events", ("dealer-events", "verdicts", "ledger-feed"), looks_up=("ledger",)),
 )
-"""In the order in which they are started: those who answer questions come before those who ask them."""
+"""Those who answer questions come before those who ask them. None needs another to start; they are stopped from the
+last to the first.
+"""
 
 NAMES: Final = tuple(service.name for service in SERVICES)
 BY_PORT: Final = tuple(sorted(SERVICES, key=lambda service: service.port))

@@ -21,10 +21,10 @@ from stud_cli.local.pid_file import read_running
 from stud_cli.local.progress import Waiting
 from stud_cli.local.system import with_way_out
 from stud_cli.output import notes
-from stud_client.endpoints import RUNNING
 from stud_eventlog.log import EventLog
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import EventLogError, UnusableUrl
+from stud_topology.services import RUNNING
 
 
 class NoLog(CouldNotRun):

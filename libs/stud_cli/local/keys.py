@@ -12,7 +12,6 @@ import typer
 from stud_cli.exit_codes import could_not_run, said_as
 from stud_cli.local.pid_file import is_garbled, read_running
 from stud_cli.output import JsonFlag, console, last_line
-from stud_client.endpoints import RUNNING
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import EventLogError
 from stud_service.checks import require_account
@@ -20,6 +19,7 @@ from stud_service.keyring import ensure_dev_keys
 from stud_service.refusals import Refused
 from stud_service.settings import load_settings
 from stud_service.tokens import ROLES, Verifier, load_private_key, load_public_key, mint
+from stud_topology.services import RUNNING
 
 DAY_S = 86_400
 

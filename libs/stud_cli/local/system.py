@@ -26,9 +26,7 @@ from stud_cli.local.ports import HOST, Port
 from stud_cli.local.progress import Patience, Waiting
 from stud_cli.local.stopping import to_its_end
 from stud_cli.local.torn_file import cut_torn_tail
-from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import EventLogError
-from stud_service.healthcheck import asked
 from stud_service.keyring import KeyringError, ensure_dev_keys
 from stud_topology import services
 
@@ -202,6 +200,8 @@ class LocalSystem:
         marker = self.data_dir / INITIALISED
         if marker.exists():
             return
+        from stud_eventlog.redis_streams import RedisEventLog  # once in the life of a directory, and slow to load
+
         log = await RedisEventLog.connect(self.redis_url)
         try:
             await log.initialise()
@@ -277,7 +277,7 @@ class LocalSystem:
                 raise LocalSystemError(f"{name} ended with {process.returncode} at start: {self.last_words(name)}")
             if not (self._is_up or self.server.running):
                 raise LocalSystemError(f"the log's server died: {self.server.why_it_ended()}")
-            problem, commits = await asyncio.to_thread(asked, self.endpoints[name], grpc_name, timeout_s=1.0)
+            problem, commits = await asyncio.to_thread(_asked, self.endpoints[name], grpc_name)
             if problem is None:
                 return
             patience.heard(commits)
@@ -343,6 +343,13 @@ def _listeners() -> dict[str, int]:
     """Who listens besides the log's server, and how far above its port."""
     above = {name: number for number, name in enumerate(PORTS) if name != SERVER}
     return above | {metrics_of(name): number + services.METRICS_ABOVE for name, number in above.items()}
+
+
+def _asked(address: str, grpc_name: str) -> tuple[str | None, int]:
+    """Ask a service how it is; gRPC is loaded only now, while the services load what they need."""
+    from stud_service.healthcheck import asked
+
+    return asked(address, grpc_name, timeout_s=1.0)
 
 
 def last_lines(path: Path, count: int = 5) -> list[str]:

@@ -15,9 +15,8 @@ from stud_cli.local.stopping import run_until_stopped
 from stud_cli.local.supervisor import keep
 from stud_cli.local.system import FIRST_PORT, PORTS, ROW, LocalSystem
 from stud_cli.output import JsonFlag, console, last_line, notes
-from stud_client.endpoints import RUNNING
 from stud_service.lines import Lines
-from stud_topology.services import METRICS_ABOVE
+from stud_topology.services import METRICS_ABOVE, RUNNING
 
 ENDING_S = 20.0
 """What an earlier `stud up` started ends by itself when that was killed; a service has a grace of some seconds."""
