@@ -54,6 +54,7 @@ class Crew:
         self._operator = StudClient(target.endpoints, target.token_of("load-operator", "operator"), timeout_s=CALL_S)
         self._cashier = self._operator.with_token(target.token_of("load-cashier", "cashier"))
         self._lines = Lines(target.endpoints["table"], plan.channels)
+        self._slow_lines = Lines(target.endpoints["table"], min(plan.channels, plan.chaos.slow_readers), slow=True)
         self._paces = Paces(plan, clock())
         self._players: list[Player] = []
         self._viewers: list[Viewer] = []
@@ -67,15 +68,15 @@ class Crew:
         slow = zip(range(self.plan.chaos.slow_readers), itertools.cycle(self.tables), strict=False)
         for number, table in slow:
             self._watch(SlowReader, table, f"slow-{number}")
-        for viewer in [*self._players, *self._viewers]:
-            self._tasks.append(asyncio.get_running_loop().create_task(viewer.follow()))
-        within_s = CALL_S + len(self._tasks) / VIEWERS_PER_S
+        viewers = [*self._players, *self._viewers]
+        self._tasks = [asyncio.get_running_loop().create_task(viewer.follow()) for viewer in viewers]
+        within_s = CALL_S + len(viewers) / VIEWERS_PER_S
         try:
             async with asyncio.timeout(within_s):
-                await asyncio.gather(*(viewer.current.wait() for viewer in [*self._players, *self._viewers]))
+                await asyncio.gather(*map(_shown, viewers, self._tasks))
         except TimeoutError:
-            waiting = sum(not viewer.current.is_set() for viewer in [*self._players, *self._viewers])
-            text = f"{waiting} of {len(self._tasks)} streams have shown no table within {within_s:.0f} s"
+            waiting = sum(not viewer.current.is_set() for viewer in viewers)
+            text = f"{waiting} of {len(viewers)} streams have shown no table within {within_s:.0f} s"
             raise StudError("CALL_DEADLINE", text) from None
 
     async def _open(self, number: int) -> None:
@@ -114,8 +115,10 @@ class Crew:
     def _watch(self, kind: type[Viewer], table: LoadTable, name: str) -> None:
         token = self._target.token_of(f"{table.table_id}-{name}", "player")
         rng = random.Random(f"{self.plan.seed} {name}")
-        cuts = 0.0 if kind is SlowReader else self.plan.chaos.reconnect
-        self._viewers.append(kind(table, name, token, self._lines.next(), self._clock, rng, cuts))
+        cuts, lines = self.plan.chaos.reconnect, self._lines
+        if kind is SlowReader:
+            cuts, lines = 0.0, self._slow_lines
+        self._viewers.append(kind(table, name, token, lines.next(), self._clock, rng, cuts))
 
     async def begin(self) -> None:
         """Let the tables begin, one after the other over the plan's ramp."""
@@ -220,11 +223,21 @@ class Crew:
             task.cancel()
         await asyncio.gather(*self._tasks, *(player.close() for player in self._players), return_exceptions=True)
         await self._lines.close()
+        await self._slow_lines.close()
         await self._operator.close()
 
     async def _give_up(self, table: LoadTable) -> None:
         with contextlib.suppress(StudError):  # nobody is there who could be told
             await self._operator.tables.CloseTable(pb.CloseTableRequest(table=table.table_id))
+
+
+async def _shown(viewer: Viewer, following: asyncio.Task[None]) -> None:
+    """Wait until a viewer sees the table. Raises StudError where their stream has ended before."""
+    shown = asyncio.get_running_loop().create_task(viewer.current.wait())
+    await asyncio.wait({shown, following}, return_when=asyncio.FIRST_COMPLETED)
+    shown.cancel()
+    if not viewer.current.is_set():
+        raise StudError("STREAM_ENDED", f"{viewer.table.table_id} cannot be followed: {viewer.why}")
 
 
 async def _all(work: Iterable[Coroutine[Any, Any, None]], told: Told, at_once: int = AT_ONCE) -> None:

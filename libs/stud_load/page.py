@@ -86,9 +86,9 @@ def _latencies(report: Report) -> str:
     for measure in Measure:
         f = report.figures(measure)
         if f.count:
-            cells = (f.mean, f.p50, f.p90, f.p99, f.p999, f.max)
+            cells = (f.p50, f.p90, f.p99, f.p999, f.max)
             rows.append((MEANING[measure], f"{f.count:,}", *(f"{cell:,.1f}" for cell in cells)))
-    return _table(("", "count", "mean", "p50", "p90", "p99", "p99.9", "max"), rows)
+    return _table(("", "count", "p50", "p90", "p99", "p99.9", "max"), rows)
 
 
 def _over_time(report: Report) -> list[str]:

@@ -99,8 +99,8 @@ class Player(Viewer):
                 try:
                     await self.sit_down(buy_in(self.table.view))
                 except StudError as error:
-                    if error.reason != "ALREADY_SEATED":
-                        self.recorder.refusals[error.reason] += 1
+                    if error.reason != "ALREADY_SEATED" or self.hurries:
+                        self.recorder.refusals[error.reason] += not self.hurries
                         return
                 else:
                     self.recorder.events["sat down again"] += 1

@@ -14,14 +14,13 @@ from stud_load.recorder import Count, Interval, Measure, Recorder, decoded, enco
 from stud_load.usage import Usage
 
 FORMAT: Final = 1
-PERCENTILES: Final = (50.0, 90.0, 99.0, 99.9)
+PERCENTILES: Final = [50.0, 90.0, 99.0, 99.9]
 
 
 class Figures(msgspec.Struct, frozen=True):
     """One measure in milliseconds; ``count`` is how many there were."""
 
     count: int
-    mean: float
     p50: float
     p90: float
     p99: float
@@ -101,10 +100,10 @@ class Report(msgspec.Struct):
 def figures_of(values: HdrHistogram) -> Figures:
     """Return a histogram of microseconds in milliseconds."""
     if not values.total_count:
-        return Figures(0, 0, 0, 0, 0, 0, 0)
-    p50, p90, p99, p999 = (round(values.get_value_at_percentile(p) / 1000, 3) for p in PERCENTILES)
-    most = round(values.get_max_value() / 1000, 3)
-    return Figures(values.total_count, round(values.get_mean_value() / 1000, 3), p50, p90, p99, p999, most)
+        return Figures(0, 0, 0, 0, 0, 0)
+    at = values.get_percentile_to_value_dict(PERCENTILES)  # in one pass; the library's mean takes a hundred of them
+    p50, p90, p99, p999 = (round(at[percentile] / 1000, 3) for percentile in PERCENTILES)
+    return Figures(values.total_count, p50, p90, p99, p999, round(values.get_max_value() / 1000, 3))
 
 
 def summary(report: Report) -> dict[str, Any]:

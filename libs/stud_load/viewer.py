@@ -45,6 +45,8 @@ class Viewer:
         self.recorder: Recorder = table.recorder
         self.current = asyncio.Event()
         """Set once a view of the present has come."""
+        self.why = "it is closed"
+        """Why they do not follow any more, once they do not."""
         self.check = StreamCheck(f"{table.table_id} {name}", self.recorder.violations)
         self.rng = rng
         self._cuts = cuts
@@ -67,7 +69,7 @@ class Viewer:
                 fault = from_rpc(error)
                 why = fault.reason
                 if not self._may_resume(fault.reason, fault.code, passing=fault.passing):
-                    self.recorder.violations.add(Rule.STREAM, f"{self.table.table_id} {self.name}: {fault}")
+                    self._gave_up(str(fault))
                     return
             if why == "OK":
                 return
@@ -76,10 +78,14 @@ class Viewer:
             if self.check.version != before:
                 pause_s, good_s = FIRST_PAUSE_S, self.clock()
             elif self.clock() - good_s > GIVE_UP_S:
-                self.recorder.violations.add(Rule.STREAM, f"{self.table.table_id} {self.name}: {why} for too long")
+                self._gave_up(f"{why} for {GIVE_UP_S:.0f} s")
                 return
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+    def _gave_up(self, why: str) -> None:
+        self.why = why
+        self.recorder.violations.add(Rule.STREAM, f"{self.table.table_id} {self.name}: {why}")
 
     def _may_resume(self, reason: str, code: grpc.StatusCode | None, *, passing: bool) -> bool:
         at_once = reason in {"RESUME_FROM_VERSION", "TOKEN_EXPIRED"}

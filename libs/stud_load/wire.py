@@ -73,10 +73,12 @@ class Line:
 
 
 class Lines:
-    """Some connections, handed out in turn."""
+    """Some connections, handed out in turn. What waits in ``slow`` ones waits at the server: nothing is read ahead."""
 
-    def __init__(self, address: str, number: int) -> None:
+    def __init__(self, address: str, number: int, *, slow: bool = False) -> None:
         options = [*CHANNEL_OPTIONS, ("grpc.use_local_subchannel_pool", 1)]
+        if slow:
+            options += [("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 0)]
         self._lines = [Line(grpc.aio.insecure_channel(address, options=options)) for _ in range(number)]
         self._turns = itertools.cycle(self._lines)
 

@@ -20,6 +20,7 @@ from stud_load import LoadPlan, Report, run
 from stud_load.running import Progress
 
 GO: Final = b"go\n"
+INTERRUPTED: Final = 130
 
 
 class Job(msgspec.Struct):
@@ -74,6 +75,8 @@ def main() -> int:
     except (StudError, CouldNotRun, ValueError, TimeoutError) as error:
         say(Message(failed=str(error) or type(error).__name__))
         return COULD_NOT_RUN
+    except KeyboardInterrupt:
+        return INTERRUPTED  # by whoever started this, who says so
     return FINE
 
 

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from stud.table.v1 import table_service_pb2 as pb
-from stud_client import StudClient
-from stud_load import Chaos, LoadPlan, Rate, Report, parse_rate, run
+from stud_client import Endpoints, StudClient, StudError
+from stud_load import Chaos, LoadPlan, Rate, Report, Target, parse_rate, run
 from stud_load.plan import RateKind
 from stud_load.recorder import Count, Measure
 from tests.support.load_house import Faults, open_house
@@ -119,6 +119,17 @@ async def test_people_think():
     assert report.ok, report.violations
     assert 15 < report.counts[Count.ACTIONS] < 60, "two tables, 20 actions a second each at most"
     assert report.figures(Measure.LATE).count > 0
+
+
+async def test_a_table_that_cannot_be_followed_is_told_before_it_is_played():
+    with pytest.raises(StudError, match="load-0-0 cannot be followed: UNIMPLEMENTED"):
+        await played(msgspec.structs.replace(SHORT, tables=1, spectators=1))
+
+
+async def test_a_house_that_is_not_there_is_told():
+    target = Target(Endpoints(table="127.0.0.1:1", wallet="127.0.0.1:1"), lambda subject, _: lambda: subject)
+    with pytest.raises(StudError, match="UNAVAILABLE"):
+        await run(SHORT, target)
 
 
 async def test_a_run_that_is_cut_short_closes_its_tables():
