@@ -18,6 +18,7 @@ import grpc
 from stud.table.v1 import table_service_pb2 as pb
 from stud.table.v1.table_service_pb2_grpc import TableServiceStub
 from stud_client.errors import OPERATORS_NEEDED, from_rpc
+from stud_client.plain import ACCEPTS, Plain
 from stud_eventlog.pauses import Pauses
 
 GIVE_UP_S = 60.0
@@ -164,7 +165,7 @@ class Following(ABC):
         """Holds one stream until the server ends it; raises AioRpcError when it breaks."""
 
     def _subscribe(self) -> pb.Subscribe:
-        return pb.Subscribe(table=self.table, after_version=self._version, head_hash=self._head_hash)
+        return pb.Subscribe(table=self.table, after_version=self._version, head_hash=self._head_hash, accepts=ACCEPTS)
 
 
 class Watching(Following):
@@ -173,8 +174,11 @@ class Watching(Following):
     async def _converse(self) -> None:
         call: Any = self._tables.Watch(pb.WatchRequest(subscribe=self._subscribe()))
         try:
-            async for response in call:
-                self._receive(response.update)
+            plain = Plain()
+            async for message in call:
+                for said in plain.told_by(message):
+                    if isinstance(said, pb.TableUpdate):
+                        self._receive(said)
         finally:
             call.cancel()  # else the server would go on serving a stream that nobody reads
 

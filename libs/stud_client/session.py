@@ -16,6 +16,7 @@ from stud.table.v1.table_service_pb2_grpc import TableServiceStub
 from stud_client.calling import attempts, new_request_id
 from stud_client.errors import StudError, from_result
 from stud_client.following import FIRST_PAUSE_S, LONGEST_PAUSE_S, Following, stop_task
+from stud_client.plain import Plain
 from stud_eventlog.pauses import Pauses
 
 COMMAND_TIMEOUT_S = 10.0
@@ -177,11 +178,13 @@ class TableSession(Following):
         self._mail.set()
         writing = asyncio.get_running_loop().create_task(self._write(call.write), name=f"play {self.table}")
         try:
-            async for response in call:
-                if response.HasField("result"):
-                    self._answer(response.result)
-                else:
-                    self._receive(response.update)
+            plain = Plain()
+            async for message in call:
+                for said in plain.told_by(message):
+                    if isinstance(said, pb.TableUpdate):
+                        self._receive(said)
+                    else:
+                        self._answer(said)
         finally:
             call.cancel()  # else the server would go on serving a stream that nobody reads
             await stop_task(writing)

@@ -51,6 +51,12 @@ TRIM_EVERY_S = 60.0
 STALL_RETRY_S = 5.0
 LAST_SAVE_S = 1.0
 
+SAVE_WITHIN_S = 0.2
+SAVE_EVERY = 64
+"""So late, and after so many entries, a cursor is stored: each costs the log a script. What is behind it is handled
+again after a crash, and waits a little longer to be trimmed.
+"""
+
 Handle = Callable[[Sequence[FeedEntry]], Awaitable[None]]
 Key = Callable[[FeedEntry], str | None]
 OnPoison = Callable[[str, str], Awaitable[None]]
@@ -86,10 +92,13 @@ class FeedReader:
         block_ms: int = BLOCK_MS,
         trim_every_s: float = TRIM_EVERY_S,
         on_poison: OnPoison | None = None,
+        gather_s: float = 0.0,
     ) -> None:
         """`handle` gets entries of one table and returns when their effects are durable; `key` returns the table's id,
         or None for an entry to skip. `feeds`: some of those that it follows, instead of all. Raises ValueError for one
-        that the table of services does not name: its writer would drop what has not been read here.
+        that the table of services does not name: its writer would drop what has not been read here. Between two reads
+        there are at least `gather_s` seconds, so that one brings what many tables have said meanwhile: for a service
+        that no player waits for.
         """
         service = service_called(runtime.name, services)
         currencies = runtime.settings.currencies
@@ -103,10 +112,14 @@ class FeedReader:
         self._block_ms = block_ms
         self._trim_readers = trimmed_by(service, currencies, services)
         self._trim_every_s = trim_every_s
+        self._gather_s = gather_s
         self._positions = dict.fromkeys(feeds, START)
         self._stalled_until: dict[str, float] = {}
         self._unsaved: dict[str, str] = {}
         self._save_is_due = asyncio.Event()
+        self._save_is_urgent = asyncio.Event()
+        self._unsaved_entries = 0
+        self._next_read_at = 0.0
         self._handle = handle
         self._on_poison = on_poison
         self._parking = Parking(runtime.log, service.name, feeds)
@@ -193,7 +206,11 @@ class FeedReader:
         if not positions:
             await asyncio.sleep(self._block_ms / 1000)
             return []
-        return await self._log.read_feeds(positions, self._limit, self._block_ms)
+        if self._gather_s and self._next_read_at > now:
+            await asyncio.sleep(self._next_read_at - now)
+        entries = await self._log.read_feeds(positions, self._limit, self._block_ms)
+        self._next_read_at = asyncio.get_running_loop().time() + self._gather_s
+        return entries
 
     def _rewind(self, feed: str, cursor: str, last: str) -> None:
         """The log says that a position does not exist: it lost entries that were read. Called while reading, before it
@@ -242,7 +259,10 @@ class FeedReader:
         self._lag.passed(stops.values())
         self._positions.update(passed)
         self._unsaved.update(passed)
+        self._unsaved_entries += len(entries)
         self._save_is_due.set()
+        if self._unsaved_entries >= SAVE_EVERY:
+            self._save_is_urgent.set()
 
     def _table_of(self, entry: FeedEntry) -> str | None:
         """Returns whose entry it is, if need be by its stream alone: handling it will then fail and park it.
@@ -353,11 +373,16 @@ class FeedReader:
     async def _save_on(self) -> None:
         while True:
             await self._save_is_due.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SAVE_WITHIN_S):
+                    await self._save_is_urgent.wait()
             self._save_is_due.clear()
             await settle(self._save, self._log, what="store cursors")
 
     async def _save(self) -> None:
         saving = dict(self._unsaved)
+        self._unsaved_entries = 0
+        self._save_is_urgent.clear()
         if not saving:
             return
         await self._log.store_cursors(self._service, saving)

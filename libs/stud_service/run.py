@@ -26,6 +26,8 @@ from stud_eventlog.pauses import Pauses
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import EventLogError, Head, LogUnavailable, NotInitialised, UnsafeServer, UnusableUrl
 from stud_service import GRPC_CAME_FIRST, dumps, logging, stray
+from stud_service.event_loop import new_event_loop
+from stud_service.garbage import settle_memory
 from stud_service.health import Health
 from stud_service.interceptors import Interceptor
 from stud_service.limits import Limits
@@ -88,7 +90,8 @@ def run(name: str, factory: Callable[[Runtime], App], arguments: Sequence[str] |
     if GRPC_CAME_FIRST:
         logger.warning("slow_grpc", why="grpc was imported before stud_service could set GRPC_EXPERIMENTS")
     try:
-        return asyncio.run(Process(name, settings).run(factory))
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            return runner.run(Process(name, settings).run(factory))
     except CannotStart as why:
         return _cannot_start(why)
 
@@ -249,6 +252,7 @@ class Process:
                 runtime.spawn(self._watch.run(), "watch log")
                 self._started = True
                 self._tell_health()
+                settle_memory()
                 logger.info("started")
                 await asyncio.to_thread(warm_up)
                 await self._until_told_to_stop(runtime)

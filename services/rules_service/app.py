@@ -13,6 +13,9 @@ from stud_service.keyring import KeyRing
 from stud_service.retrying import patiently
 from stud_service.runtime import Runtime
 
+GATHER_S = 0.025
+"""What tables have said within this time is read at once: a verdict has the pause between two hands."""
+
 
 class RulesApp:
     """Wires the referee's key, the verdict logs, the feed reader and the gRPC servicer."""
@@ -25,7 +28,7 @@ class RulesApp:
     async def start(self) -> None:
         """Fold what was said so far, then listen to the dealer."""
         await patiently(self.referee.load, self._runtime.log, what="fold verdicts")
-        reader = FeedReader(self._runtime, self.referee.handle, table_of)
+        reader = FeedReader(self._runtime, self.referee.handle, table_of, gather_s=GATHER_S)
         self._runtime.spawn(reader.run(), "dealer feeds")
         self._runtime.spawn(self.referee.waiting.retry_on(), "retries")
 

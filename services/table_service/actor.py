@@ -13,7 +13,6 @@ from typing import cast
 
 import structlog
 
-from stud.common.v1 import ruleset_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core import events as ev
 from stud_core.commands import (
@@ -45,6 +44,7 @@ from table_service.ahead import ChoicesAhead
 from table_service.clocks import (
     LATE_MS,
     Timer,
+    asks_somebody,
     deadline_of,
     due_at,
     hand_deadline,
@@ -55,6 +55,7 @@ from table_service.commits import LOBBY, NotConserved, Prepared, prepare
 from table_service.hub import Hub
 from table_service.mail import Mail, Outcome
 from table_service.meters import TableMeters
+from table_service.private_views import Own, own, private_view
 from table_service.rebuild import Rebuilt, rebuild, rebuild_beside
 from table_service.requests import RequestMemory, number_of
 from table_service.vault import Vault
@@ -92,7 +93,9 @@ class TableActor:
         self._asked: Rate[str] = Rate(self._per_s, runtime.settings.commands_burst)
         self.halted: Refused | None = None
         """Why nothing can be written here until operators have looked at the log."""
-        self._config: ruleset_pb2.TableConfig | None = None
+        self._drawn = views.PublicView()
+        self._seen: dict[int, tuple[Own, bytes]] = {}
+        """What the player of each seat saw last, and its bytes."""
         self._present: updates.Step | None = None
         self._line: pb.TableSummary | None = None
         self._at_ms = 0
@@ -361,7 +364,7 @@ class TableActor:
             self._lost_time = OUTAGE
         elif restarts:
             self._lost_time = ""
-        self._publish(made, head, now)
+        self._publish(made, head, now, (mail.actor, mail.request_id) if mail.request_id and not mail.ahead else None)
         return Outcome(version, number_of(made.events))
 
     def _judged_at(self, mail: Mail) -> int:
@@ -420,23 +423,22 @@ class TableActor:
         self.table = rebuilt.table
         self.requests = rebuilt.requests
         self.ahead.forget()
-        self._config = self._present = self._line = None
+        self._present = self._line = None
         self._at_ms = rebuilt.at_ms
         self._ended_at_ms = min(rebuilt.ended_at_ms, self.runtime.clock())
         self._asked_at_ms = self.runtime.clock()
 
     # --------------------------------------------------------------- viewers
 
-    def _publish(self, made: Prepared, head: Head, at_ms: int) -> None:
-        step = updates.commit_step(self._view(), head, at_ms, made.message.events)
-        self.hub.publish(step, self.private_part)
+    def _publish(self, made: Prepared, head: Head, at_ms: int, done: tuple[str, str] | None) -> None:
+        quiet = not asks_somebody(self.table)
+        step = updates.commit_step(self.table_id, self._view(), head, at_ms, made.message.events, quiet=quiet)
+        self.hub.publish(step, self.private_part, done)
         if self.table.life is Life.CLOSED:
             self.hub.finish()
 
-    def _view(self) -> pb.TableView:
-        if self._config is None:
-            self._config = views.config_message(self.table)
-        return views.table_view(self.table, self._config, self._halted_for, self._held_for)
+    def _view(self) -> bytes:
+        return self._drawn.draw(self.table, self._halted_for, self._held_for)
 
     @property
     def _halted_for(self) -> str:
@@ -463,7 +465,7 @@ class TableActor:
     def present(self) -> updates.Step:
         """Return the table as it is, serialised once for all who ask before it changes."""
         if self._present is None:
-            self._present = updates.present(self._view(), self.head, self._at_ms)
+            self._present = updates.present(self.table_id, self._view(), self.head, self._at_ms)
         return self._present
 
     def private_part(self, account: str) -> bytes:
@@ -473,7 +475,11 @@ class TableActor:
             return b""
         down = self.vault.seat_cards(self.table, sitting.seat)
         chosen, is_due = self.ahead.of(account), self.ahead.is_due(account)
-        return updates.private_part(views.private_view(self.table, sitting, down, chosen, is_due=is_due))
+        mine = own(self.table, sitting, down, chosen, is_due=is_due)
+        before = self._seen.get(sitting.seat)
+        if before is None or before[0] != mine:
+            before = self._seen[sitting.seat] = (mine, updates.private_part(private_view(mine)))
+        return before[1]
 
     def full_view(self, account: str) -> updates.Outgoing:
         """Return a full view as ``account`` may see it."""

@@ -18,6 +18,12 @@ DEALER_PATIENCE_MS = 30_000
 """How long a deal may take before it is called silence: a dealer that merely restarts is back sooner."""
 
 
+def asks_somebody(table: Table) -> bool:
+    """Return whether a player has a turn to take or a prompt to answer."""
+    hand = table.hand
+    return hand is not None and bool(hand.turn_seat or hand.prompts)
+
+
 def waits_for_cards(table: Table) -> bool:
     """Return whether the running hand has asked the dealer for cards that have not come."""
     return table.hand is not None and table.hand.deal is not None

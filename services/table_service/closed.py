@@ -47,4 +47,5 @@ async def closed_table(log: CommitLog, row: pb.TableSummary) -> updates.Step:
         ended_hand=row.hand_no,
         verified_hand=row.hand_no,  # a table closes when nobody is owed a verdict
     )
-    return updates.present(views.table_view(table), head, decode_commit(ended.body).meta.at_ms)
+    view = views.PublicView().draw(table)
+    return updates.present(opened.config.table_id, view, head, decode_commit(ended.body).meta.at_ms)

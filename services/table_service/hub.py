@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable
 
 import structlog
 
+from stud.table.v1 import table_service_pb2 as pb
 from stud_service.refusals import Refused
-from table_service.updates import Outgoing, Step
+from table_service.updates import NO_SEAT, Outgoing, Step, result_part
 
 log = structlog.get_logger()
 
@@ -23,42 +24,112 @@ QUEUE_LIMIT = 256
 KEEP = 256
 """Updates kept for resuming from memory."""
 
+BATCH_LIMIT = 64
+"""Messages that are sent as one at most: some 60 kB."""
+
+HOLD_S = 0.02
+"""How long a step after which nobody is asked for anything waits for the next, where a client takes both at once."""
+
 
 class Viewer:
-    """One stream. ``account`` decides which private part is appended; ``dropped`` means that nothing more is queued,
-    and ``why`` how it ends then: with a refusal, or with OK (None).
+    """One stream. ``account`` decides which private part is appended; ``accepts`` is what its client understands beyond
+    the first version of the contract; ``awaits`` is the request id of the command that is being done for it.
+    ``dropped`` means that nothing more is queued, and ``why`` how it ends: with a refusal, or with OK (None).
     """
 
-    __slots__ = ("account", "dropped", "drops", "queue", "why")
+    __slots__ = ("_held", "_told", "accepts", "account", "awaits", "dropped", "drops", "queue", "why")
 
-    def __init__(self, account: str, limit: int = QUEUE_LIMIT, *, drops: Counter[str] | None = None) -> None:
+    def __init__(
+        self,
+        account: str,
+        limit: int = QUEUE_LIMIT,
+        *,
+        accepts: Iterable[int] = (),
+        drops: Counter[str] | None = None,
+    ) -> None:
         self.account = account
+        self.accepts = frozenset(accepts)
+        self.awaits = ""
         self.drops: Counter[str] = Counter() if drops is None else drops
         self.queue: asyncio.Queue[Outgoing | bytes | None] = asyncio.Queue(limit + 1)
         self.dropped = False
         self.why: Refused | None = None
+        self._held: list[Outgoing] = []
+        self._told: bytes | None = None
+
+    def show(self, step: Step, part: bytes, result: bytes = b"") -> None:
+        """Queue a step of the table with this viewer's own part, as far as their client wants it."""
+        if self.dropped:
+            return
+        mine = part
+        if pb.CAPABILITY_MINE_DELTA in self.accepts:
+            if not step.full and part == self._told:
+                mine = b""
+            elif not part and self._told:
+                mine = NO_SEAT
+            self._told = part
+        data = Outgoing(step.shared, mine, result=result)
+        if step.quiet and not result and pb.CAPABILITY_BATCH in self.accepts and not self._is_full():
+            self._held.append(data)
+        else:
+            self.offer(data)
 
     def offer(self, data: Outgoing | bytes) -> None:
         """Queue an update, or the bytes of another message; a full queue drops the viewer (None wakes the stream)."""
         if self.dropped:
             return
-        if self.queue.qsize() >= self.queue.maxsize - 1:
+        if self._is_full():
             self.drops[""] += 1
             self.finish(Refused("RESUME_FROM_VERSION", "you were too slow: subscribe again with after_version"))
             return
+        self.release()
         self.queue.put_nowait(data)
+
+    def release(self) -> None:
+        """Queue what was held back to share a message."""
+        if not self.dropped:
+            for data in self._held:
+                self.queue.put_nowait(data)
+        self._held.clear()
+
+    @property
+    def holds(self) -> bool:
+        """Whether something is held back."""
+        return bool(self._held)
+
+    def _is_full(self) -> bool:
+        return self.queue.qsize() + len(self._held) >= self.queue.maxsize - 1
 
     def finish(self, why: Refused | None = None) -> None:
         """End the stream after what is queued: with OK (the table is closed), or with a refusal (the service stops, its
         client is too slow or sends nonsense).
         """
         if not self.dropped:
+            self.release()
             self.dropped, self.why = True, why
             self.queue.put_nowait(None)
+
+    async def waiting(self) -> list[Outgoing | bytes]:
+        """Return what is to be sent in the next message, once there is something; nothing at the end. It is one thing,
+        or as much as there is where the client takes several at once.
+        """
+        first = await self.queue.get()
+        found = [] if first is None else [first]
+        if found and pb.CAPABILITY_BATCH in self.accepts:
+            while len(found) < BATCH_LIMIT and not self.queue.empty():
+                data = self.queue.get_nowait()
+                if data is None:
+                    self.queue.put_nowait(None)  # it is the last: nothing is queued behind the end
+                    break
+                found.append(data)
+        return found
 
 
 PrivatePart = Callable[[str], bytes]
 """Account -> its part of an update, empty for somebody without a seat."""
+
+Done = tuple[str, str]
+"""Account and request id of a command that was written."""
 
 
 class Hub:
@@ -67,6 +138,7 @@ class Hub:
     def __init__(self, keep: int = KEEP) -> None:
         self._viewers: set[Viewer] = set()
         self._kept: deque[Step] = deque(maxlen=keep)
+        self._release_is_due = False
 
     def __len__(self) -> int:
         return len(self._viewers)
@@ -79,13 +151,14 @@ class Hub:
         """Stop serving a viewer."""
         self._viewers.discard(viewer)
 
-    def publish(self, step: Step, private: PrivatePart) -> None:
-        """Send an update to everybody and keep it for those who resume.
+    def publish(self, step: Step, private: PrivatePart, done: Done | None = None) -> None:
+        """Send an update to everybody and keep it for those who resume. ``done`` is whose command led to it: the stream
+        that it came from has the result in the same message, where its client understands that.
 
         It is durable by now, so nothing may fail here: a viewer whose part cannot be made loses the stream.
         """
         self._kept.append(step)
-        self._send(step, private, self._viewers)
+        self._send(step, private, self._viewers, done)
 
     def refresh(self, present: Step, private: PrivatePart, account: str | None = None) -> None:
         """Send the present view, to one account's viewers or to all: something changed that is in no commit. Nothing
@@ -97,7 +170,7 @@ class Hub:
         """What was kept does not lead to what is there now."""
         self._kept.clear()
 
-    def _send(self, step: Step, private: PrivatePart, viewers: Iterable[Viewer]) -> None:
+    def _send(self, step: Step, private: PrivatePart, viewers: Iterable[Viewer], done: Done | None = None) -> None:
         spectators = []
         parts: dict[str, bytes | None] = {}
         for viewer in viewers:
@@ -107,11 +180,19 @@ class Hub:
             if part is None:
                 viewer.finish(_cannot_be_shown())
             elif part:
-                viewer.offer(Outgoing(step.shared, part))
+                viewer.show(step, part, _result(viewer, step, done))
             else:
                 spectators.append(viewer)
         for viewer in spectators:
-            viewer.offer(Outgoing(step.shared))
+            viewer.show(step, b"", _result(viewer, step, done))
+        if step.quiet and not self._release_is_due and any(viewer.holds for viewer in self._viewers):
+            self._release_is_due = True
+            asyncio.get_running_loop().call_later(HOLD_S, self._release)
+
+    def _release(self) -> None:
+        self._release_is_due = False
+        for viewer in self._viewers:
+            viewer.release()
 
     def since(self, version: int, head_hash: bytes) -> list[Step] | None:
         """Return what was published after ``version``, or None when memory does not reach back or the hash differs."""
@@ -127,6 +208,14 @@ class Hub:
         """End every stream."""
         for viewer in self._viewers:
             viewer.finish(why)
+
+
+def _result(viewer: Viewer, step: Step, done: Done | None) -> bytes:
+    """Return the result of the command that this stream waits for, if this step is what it did."""
+    if done is None or not viewer.awaits or (viewer.account, viewer.awaits) != done:
+        return b""
+    viewer.awaits = ""
+    return result_part(done[1], step.version)
 
 
 def _cannot_be_shown() -> Refused:

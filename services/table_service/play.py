@@ -21,7 +21,7 @@ from table_service import handlers
 from table_service.actor import TableActor
 from table_service.hub import Viewer
 from table_service.registry import Registry
-from table_service.updates import Outgoing
+from table_service.updates import Outgoing, batch
 
 HASH_SIZE = 32
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -94,34 +94,43 @@ class Streams:
             raise Refused("INVALID_FIELD", "want the version and head_hash of an update", field="subscribe")
         if actor.stopping:
             raise stopping()  # its streams have been ended already, and nobody would end this one
-        viewer = Viewer(account, drops=actor.runtime.meters.counter(VIEWERS_DROPPED))
+        viewer = Viewer(account, accepts=subscribe.accepts, drops=actor.runtime.meters.counter(VIEWERS_DROPPED))
         missing = None
         if subscribe.HasField("after_version"):
             missing = actor.hub.since(subscribe.after_version, subscribe.head_hash)
         if missing is not None and len(missing) <= viewer.queue.maxsize // 2:
             for step in missing:
                 viewer.offer(Outgoing(step.shared, current=False))
-        viewer.offer(actor.full_view(account))
+        viewer.show(actor.present(), actor.private_part(account))
         actor.hub.add(viewer)
         if actor.table.life is Life.CLOSED:
             viewer.finish()
         return viewer
 
     async def _send(self, viewer: Viewer, context: Context) -> None:
-        while (data := await viewer.queue.get()) is not None:
-            await context.write(data if isinstance(data, bytes) else data.wire(self._registry.runtime.clock()))
+        clock = self._registry.runtime.clock
+        while found := await viewer.waiting():
+            now_ms = clock()
+            messages = [data if isinstance(data, bytes) else data.wire(now_ms) for data in found]
+            await context.write(messages[0] if len(messages) == 1 else batch(messages))
         if viewer.why is not None:
             raise viewer.why
 
 
 async def _listen(actor: TableActor, viewer: Viewer, requests: Any, account: str) -> None:
     """Take a player's commands one after the other; each gets one result. What is not a message ends the stream."""
+    inline = pb.CAPABILITY_RESULT_INLINE in viewer.accepts
     try:
         async for message in requests:
             name = message.WhichOneof("body")
             body = getattr(message, name) if name else None
             too_many = actor.runtime.limits.note(account)
+            request_id = getattr(body, "request_id", "")
+            viewer.awaits = request_id if inline and name in handlers.COMMANDS else ""
             result = await _answer(actor, account, name, body)
+            if viewer.awaits != request_id and inline and name in handlers.COMMANDS:
+                continue  # the result has come with the update of what was done
+            viewer.awaits = ""
             if result.reason == RATE_LIMITED or (result.reason and too_many):
                 await actor.runtime.limits.hold(account)
             viewer.offer(pb.PlayResponse(result=result).SerializeToString())

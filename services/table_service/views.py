@@ -1,21 +1,19 @@
-"""What people see of a table: the public view, a viewer's private part, and a lobby row.
+"""What everybody sees of a table: the public view, and a lobby row.
 
-A view is complete: a front end draws the table from the last one alone. Nothing here can open a card;
-private cards come in as an argument.
+A view is complete: a front end draws the table from the last one alone. Nothing here can open a card.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
-from stud.common.v1 import ruleset_pb2, seat_pb2
+from stud.common.v1 import ruleset_pb2
 from stud.table.v1 import table_service_pb2 as pb
-from stud_core import bet_ahead
-from stud_core.bet_ahead import PreAction
 from stud_core.gate import Wait, hand_gate
 from stud_core.pots import build_pots
+from stud_core.ruleset import TableConfig
 from stud_core.state import Hand, Phase, Sit, Sitting, Table
-from stud_wire.codec import encoder, to_message
+from stud_wire.codec import to_message
 from table_service.last_hand import put_last_hand, to_card
 
 _PHASES = {
@@ -26,6 +24,9 @@ _PHASES = {
 }
 _AT_A_SEAT = (Sit.RESERVED, Sit.SEATED, Sit.LEAVING)
 
+_FREE, _BETWEEN_HANDS, _NOT_DEALT_IN = 1, 7, 10
+"""How much is seen of a seat that nobody has, or whose player is in no hand, or was not dealt in."""
+
 
 def config_message(table: Table) -> ruleset_pb2.TableConfig:
     """Return the table's configuration for the wire."""
@@ -33,30 +34,77 @@ def config_message(table: Table) -> ruleset_pb2.TableConfig:
     return message
 
 
-def table_view(
-    table: Table, config: ruleset_pb2.TableConfig | None = None, halted: str = "", held: str = ""
-) -> pb.TableView:
-    """Return the public view. ``config`` is the table's own where it has been made before. What its log does not say is
-    why it stands still (``halted``), and why it starts no hand (``held``); empty when it does neither.
+def table_view(table: Table, halted: str = "", held: str = "") -> pb.TableView:
+    """Return the public view as a message; see ``PublicView``."""
+    return pb.TableView.FromString(PublicView().draw(table, halted, held))
+
+
+class PublicView:
+    """The public view of one table, serialised. What has not changed since it was drawn last is not made again: an
+    action changes one seat or two, and never what the table was opened with.
+
+    The parts stand in the order of their field numbers, each field once, as if the whole had been serialised.
     """
-    hand = table.hand
-    view = pb.TableView(
-        config=config or config_message(table),
-        life=pb.TableLife.ValueType(int(table.life)),
-        paused=halted or table.stands_for or held,
-        waiting_for=_waits_for(table, halted, held),
-        hand_no=table.hand_no if hand is None else hand.hand_no,
-        button=table.button,
-        commitment=table.commitment,
-        verified_hand=table.verified_hand,
-    )
-    _put_seats(view, table)
-    if hand is not None:
-        _put_hand(view, hand)
-    over = hand if hand is not None and hand.awarded else table.last_hand
-    if over is not None:
-        put_last_hand(view.last_hand, over)
-    return view
+
+    def __init__(self) -> None:
+        self._config: tuple[TableConfig | None, bytes] = (None, b"")
+        self._seats: dict[int, tuple[tuple[Any, ...], bytes]] = {}
+        self._last_hand: tuple[Hand | None, bytes] = (None, b"")
+
+    def draw(self, table: Table, halted: str = "", held: str = "") -> bytes:
+        """Return a ``TableView``. What a table's log does not say is why it stands still (``halted``), and why it
+        starts no hand (``held``); empty when it does neither.
+        """
+        hand = table.hand
+        head = pb.TableView(
+            life=pb.TableLife.ValueType(int(table.life)),
+            paused=halted or table.stands_for or held,
+            waiting_for=_waits_for(table, halted, held),
+            hand_no=table.hand_no if hand is None else hand.hand_no,
+            button=table.button,
+        )
+        tail = pb.TableView(commitment=table.commitment, verified_hand=table.verified_hand)
+        if hand is not None:
+            head.phase = _PHASES[hand.phase]
+            head.street = hand.street
+            _put_hand(tail, hand)
+        parts = [self._config_part(table), head.SerializeToString(), *self._seat_parts(table)]
+        return b"".join([*parts, tail.SerializeToString(), self._last_hand_part(table)])
+
+    def _config_part(self, table: Table) -> bytes:
+        if table.config is None or self._config[0] is not table.config:
+            message = config_message(table)
+            self._config = (table.config, pb.TableView(config=message).SerializeToString())
+        return self._config[1]
+
+    def _seat_parts(self, table: Table) -> list[bytes]:
+        hand = table.hand
+        by_seat = {s.seat: s for s in table.sittings.values() if s.status in _AT_A_SEAT}
+        seats = table.config.ruleset.seats if table.config else 0
+        parts = []
+        for seat in range(1, seats + 1):
+            sitting = by_seat.get(seat)
+            shown = _free(seat) if sitting is None else (*_of_sitting(sitting), *_of_hand(hand, seat))
+            found = self._seats.get(seat)
+            if found is None or found[0] != shown:
+                found = self._seats[seat] = (shown, _seat_part(shown))
+            parts.append(found[1])
+        return parts
+
+    def _last_hand_part(self, table: Table) -> bytes:
+        hand = table.hand
+        if hand is not None and hand.awarded:
+            return _last_hand(hand)  # it goes on: players are asked whether they show
+        if self._last_hand[0] is not table.last_hand:
+            over = table.last_hand
+            self._last_hand = (over, b"" if over is None else _last_hand(over))
+        return self._last_hand[1]
+
+
+def _last_hand(over: Hand) -> bytes:
+    view = pb.TableView()
+    put_last_hand(view.last_hand, over)
+    return view.SerializeToString()
 
 
 def _waits_for(table: Table, halted: str, held: str) -> str:
@@ -68,8 +116,7 @@ def _waits_for(table: Table, halted: str, held: str) -> str:
 
 
 def _put_hand(view: pb.TableView, hand: Hand) -> None:
-    view.phase = _PHASES[hand.phase]
-    view.street = hand.street
+    """The fields of a running hand that come behind the seats."""
     view.pot_total = sum(hand.paid) - hand.awarded
     if hand.community is not None:
         view.community = to_card(hand.community)
@@ -86,103 +133,54 @@ def _put_hand(view: pb.TableView, hand: Hand) -> None:
         view.turn.deadline_ms = hand.deadline_ms
 
 
-def _put_seats(view: pb.TableView, table: Table) -> None:
-    hand = table.hand
-    by_seat = {s.seat: s for s in table.sittings.values() if s.status in _AT_A_SEAT}
-    seats = table.config.ruleset.seats if table.config else 0
-    for seat in range(1, seats + 1):
-        out = view.seats.add(seat=seat)
-        sitting = by_seat.get(seat)
-        if sitting is not None:
-            out.account = sitting.account
-            out.sitting_no = sitting.sitting_no
-            out.status = pb.SeatStatus.ValueType(int(sitting.status))
-            out.stack = sitting.stack
-            out.pending = sitting.pending
-            out.sitting_out = sitting.sitting_out
-        if hand is not None and sitting is not None:
-            _put_cards(out, hand, seat)
+def _free(seat: int) -> tuple[Any, ...]:
+    return (seat,)
 
 
-def _put_cards(out: pb.SeatView, hand: Hand, seat: int) -> None:
+def _of_sitting(sitting: Sitting) -> tuple[Any, ...]:
+    """What is seen of a seat between hands: fields 1 to 6 and 17 of ``SeatView``."""
+    return (
+        sitting.seat,
+        sitting.account,
+        int(sitting.status),
+        sitting.stack,
+        sitting.pending,
+        sitting.sitting_out,
+        sitting.sitting_no,
+    )
+
+
+def _of_hand(hand: Hand | None, seat: int) -> tuple[Any, ...]:
+    """What is seen of a seat in a hand: whether it is asked for its ante or to show, what it paid, and, where it was
+    dealt in, the rest.
+    """
+    if hand is None:
+        return ()
+    ante = show = False
     for prompt in hand.prompts:
         if prompt.seat == seat:
-            out.ante_prompted = prompt.kind is None
-            out.show_prompted = prompt.kind is not None
+            ante, show = prompt.kind is None, prompt.kind is not None
+    paid = hand.paid[seat]
     if seat not in hand.order:
-        out.paid = hand.paid[seat]
-        return
-    out.dealt_in = True
-    out.live = hand.live[seat]
-    out.all_in = hand.all_in[seat]
-    out.bet = hand.bet[seat]
-    out.paid = hand.paid[seat]
-    out.up.extend([to_card(c) for c in hand.up[seat]])
-    out.down_count = len(hand.down[seat])
-    out.shown.extend([to_card(c) for c in hand.shown[seat]])
+        return (ante, show, paid)
+    bare = (hand.live[seat], hand.all_in[seat], hand.bet[seat])
+    return (ante, show, paid, *bare, hand.up[seat], len(hand.down[seat]), hand.shown[seat])
 
 
-def private_view(
-    table: Table, sitting: Sitting, down: Sequence[int], chosen: PreAction | None = None, *, is_due: bool = False
-) -> pb.PrivateView:
-    """Return what only this sitting's player sees; ``down`` are their clear down cards, ``chosen`` their choice ahead.
-
-    The choice ``is_due`` when their turn has come and is about to be taken by it: nothing is left for them to answer.
-    """
-    mine = pb.PrivateView(
-        sitting_no=sitting.sitting_no,
-        seat=sitting.seat,
-        down=[to_card(c) for c in down],
-        auto_post=sitting.auto_post,
-        muck_losing=sitting.muck_losing,
-    )
-    if sitting.top_up_no:
-        mine.last_top_up.CopyFrom(_last_top_up(sitting))
-    hand = table.hand
-    if hand is None:
-        return mine
-    if hand.turn_seat == sitting.seat and hand.live[sitting.seat] and not is_due:
-        mine.turn_id = hand.turn_id
-        for option in hand.options:
-            encoder(type(option))(option, mine.options.add())
-    if table.rules.ruleset.pre_actions:
-        _put_ahead(mine, table, hand, sitting, chosen)
-    for prompt in hand.prompts:
-        if prompt.seat == sitting.seat:
-            mine.prompts.add(
-                prompt_id=prompt.prompt_id,
-                kind=seat_pb2.PromptKind.ValueType(int(prompt.kind or 0)),
-                amount=table.config.ante if prompt.kind is None and table.config else 0,
-                deadline_ms=prompt.deadline_ms,
-            )
-    return mine
-
-
-def _last_top_up(sitting: Sitting) -> pb.TopUpView:
-    """How far the player's last request for more chips has come. What waits to be added is added all at once."""
-    last = pb.TopUpView(
-        top_up_no=sitting.top_up_no,
-        amount=sitting.top_up_amount,
-        reason=sitting.top_up_refused,
-        balance=sitting.top_up_balance,
-    )
-    if sitting.top_up_open:
-        last.state = pb.TOP_UP_STATE_REQUESTED
-    elif sitting.top_up_refused:
-        last.state = pb.TOP_UP_STATE_REFUSED
-    else:
-        last.state = pb.TOP_UP_STATE_PENDING if sitting.pending else pb.TOP_UP_STATE_ADDED
-    return last
-
-
-def _put_ahead(mine: pb.PrivateView, table: Table, hand: Hand, sitting: Sitting, chosen: PreAction | None) -> None:
-    """The buttons of W28: what may be chosen, at which price, and what is."""
-    for option in bet_ahead.choices(table, sitting.account):
-        encoder(type(option))(option, mine.pre_options.add())
-    mine.price = hand.level
-    if chosen is not None:
-        mine.pre_action.verb = seat_pb2.Verb.ValueType(int(chosen.verb))
-        mine.pre_action.size = seat_pb2.Size.ValueType(int(chosen.size or 0))
+def _seat_part(shown: tuple[Any, ...]) -> bytes:
+    """Return a seat's part of a ``TableView``, from what ``_of_sitting`` and ``_of_hand`` say of it."""
+    view = pb.TableView()
+    out = view.seats.add(seat=shown[0])
+    if len(shown) > _FREE:
+        out.account, out.status, out.stack, out.pending, out.sitting_out, out.sitting_no = shown[1:7]
+    if len(shown) > _BETWEEN_HANDS:
+        out.ante_prompted, out.show_prompted, out.paid = shown[7:10]
+    if len(shown) > _NOT_DEALT_IN:
+        out.dealt_in = True
+        out.live, out.all_in, out.bet, up, out.down_count, face_up = shown[10:]
+        out.up.extend([to_card(c) for c in up])
+        out.shown.extend([to_card(c) for c in face_up])
+    return view.SerializeToString()
 
 
 def sitting_of(table: Table, account: str) -> Sitting | None:

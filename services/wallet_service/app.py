@@ -31,6 +31,9 @@ from wallet_service.table_queue import TableQueue
 from wallet_service.table_requests import REQUESTS, requests_of
 from wallet_service.verdicts import Verdicts
 
+GATHER_S = 0.025
+"""What tables and the referee have said within this time is read at once: no turn waits for the wallet."""
+
 LAG_S = 10.0
 """A verdict that has waited this long is looked at: settlements take milliseconds."""
 
@@ -62,7 +65,7 @@ class WalletApp:
         await patiently(self.verdicts.load, self._runtime.log, what="read verdicts")
         for table in self.verdicts.tables():
             await self._try_again(table)  # an operator's correction may have removed what was in the way
-        reader = FeedReader(self._runtime, self.handle, table_of)
+        reader = FeedReader(self._runtime, self.handle, table_of, gather_s=GATHER_S)
         self._runtime.spawn(reader.run(), "wallet feeds")
         self._runtime.spawn(self._watch(), "wallet settlements")
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from stud.table.v1 import table_service_pb2 as pb
+from stud_client.plain import Plain
 from stud_service.refusals import Refused
 from table_service.updates import Outgoing
 from tests.support.playing_memory import Game
@@ -31,6 +32,7 @@ class Stream:
     def __init__(self, game: Game, account: str, *, watch: bool = False, **subscribe: Any) -> None:
         self.answers: asyncio.Queue[pb.PlayResponse] = asyncio.Queue()
         self.requests: asyncio.Queue[Any] = asyncio.Queue()
+        self._plain = Plain()
         self.blocked = asyncio.Event()
         self.blocked.set()
         streams, subscription = game.system.tables.streams, pb.Subscribe(table=game.id, **subscribe)
@@ -69,6 +71,11 @@ class Stream:
         with pytest.raises(Refused) as refused:
             await asyncio.wait_for(self.task, 30)
         return refused.value
+
+    def said(self) -> list[pb.TableUpdate | pb.CommandResult]:
+        """All that has come so far and was not taken, as a client understands it that accepts everything."""
+        answers = [self.answers.get_nowait() for _ in range(self.answers.qsize())]
+        return [said for answer in answers for said in self._plain.told_by(answer)]
 
     async def close(self) -> None:
         self.task.cancel()

@@ -205,4 +205,7 @@ def test_a_table_that_was_never_opened_has_an_empty_row():
     from stud_eventlog.types import Head
 
     assert views.summary(Table()) == pb.TableSummary()
-    assert update_of(updates.Outgoing(updates.present(views.table_view(Table()), Head(), 0).shared)).version == 0
+    assert (
+        update_of(updates.Outgoing(updates.present("", views.PublicView().draw(Table()), Head(), 0).shared)).version
+        == 0
+    )

@@ -199,6 +199,18 @@ class _CapabilityEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Capability
     DESCRIPTOR: _descriptor.EnumDescriptor
     CAPABILITY_UNSPECIFIED: _Capability.ValueType  # 0
     """Nothing."""
+    CAPABILITY_RESULT_INLINE: _Capability.ValueType  # 1
+    """The result of a command that was written comes with the update of what it did, as `TableUpdate.result`, instead of
+    in a message of its own. Refusals, and results of what wrote nothing, still come by themselves.
+    """
+    CAPABILITY_BATCH: _Capability.ValueType  # 2
+    """What waits for the client at one moment comes in one message, `batch`, in order. A step after which nobody is asked
+    for anything may wait up to 20 milliseconds for the next.
+    """
+    CAPABILITY_MINE_DELTA: _Capability.ValueType  # 3
+    """`mine` is left out of an update without `reset` where it is as it was in the update before; an empty one (sitting_no
+    is 0) = the viewer has no seat any more.
+    """
 
 class Capability(_Capability, metaclass=_CapabilityEnumTypeWrapper):
     """What a client understands beyond the first version of this contract. Every later change of what arrives on a stream is
@@ -207,6 +219,18 @@ class Capability(_Capability, metaclass=_CapabilityEnumTypeWrapper):
 
 CAPABILITY_UNSPECIFIED: Capability.ValueType  # 0
 """Nothing."""
+CAPABILITY_RESULT_INLINE: Capability.ValueType  # 1
+"""The result of a command that was written comes with the update of what it did, as `TableUpdate.result`, instead of
+in a message of its own. Refusals, and results of what wrote nothing, still come by themselves.
+"""
+CAPABILITY_BATCH: Capability.ValueType  # 2
+"""What waits for the client at one moment comes in one message, `batch`, in order. A step after which nobody is asked
+for anything may wait up to 20 milliseconds for the next.
+"""
+CAPABILITY_MINE_DELTA: Capability.ValueType  # 3
+"""`mine` is left out of an update without `reset` where it is as it was in the update before; an empty one (sitting_no
+is 0) = the viewer has no seat any more.
+"""
 Global___Capability: _TypeAlias = Capability  # noqa: Y015
 
 @_typing.final
@@ -878,6 +902,7 @@ class TableUpdate(_message.Message):
     MINE_FIELD_NUMBER: _builtins.int
     SENT_AT_MS_FIELD_NUMBER: _builtins.int
     CURRENT_FIELD_NUMBER: _builtins.int
+    RESULT_FIELD_NUMBER: _builtins.int
     table: _builtins.str
     """Table id."""
     version: _builtins.int
@@ -906,6 +931,12 @@ class TableUpdate(_message.Message):
     def mine(self) -> Global___PrivateView:
         """This viewer's part, as it is now; absent for spectators, and where `current` is false."""
 
+    @_builtins.property
+    def result(self) -> Global___CommandResult:
+        """The result of this stream's command that led to this step; absent = none did, or the stream did not ask for
+        CAPABILITY_RESULT_INLINE.
+        """
+
     def __init__(
         self,
         *,
@@ -919,10 +950,11 @@ class TableUpdate(_message.Message):
         mine: Global___PrivateView | None = ...,
         sent_at_ms: _builtins.int = ...,
         current: _builtins.bool = ...,
+        result: Global___CommandResult | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["mine", b"mine", "view", b"view"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["mine", b"mine", "result", b"result", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "current", b"current", "events", b"events", "head_hash", b"head_hash", "mine", b"mine", "reset", b"reset", "sent_at_ms", b"sent_at_ms", "table", b"table", "version", b"version", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "current", b"current", "events", b"events", "head_hash", b"head_hash", "mine", b"mine", "reset", b"reset", "result", b"result", "sent_at_ms", b"sent_at_ms", "table", b"table", "version", b"version", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1956,12 +1988,13 @@ Global___CommandResult: _TypeAlias = CommandResult  # noqa: Y015
 
 @_typing.final
 class PlayResponse(_message.Message):
-    """What a player receives; exactly one of the two is set."""
+    """What a player receives; exactly one of the three is set."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     UPDATE_FIELD_NUMBER: _builtins.int
     RESULT_FIELD_NUMBER: _builtins.int
+    BATCH_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def update(self) -> Global___TableUpdate:
         """The table moved."""
@@ -1970,19 +2003,48 @@ class PlayResponse(_message.Message):
     def result(self) -> Global___CommandResult:
         """A command was answered."""
 
+    @_builtins.property
+    def batch(self) -> Global___PlayBatch:
+        """Several of these at once; only with CAPABILITY_BATCH."""
+
     def __init__(
         self,
         *,
         update: Global___TableUpdate | None = ...,
         result: Global___CommandResult | None = ...,
+        batch: Global___PlayBatch | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["result", b"result", "update", b"update"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "result", b"result", "update", b"update"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["result", b"result", "update", b"update"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "result", b"result", "update", b"update"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___PlayResponse: _TypeAlias = PlayResponse  # noqa: Y015
+
+@_typing.final
+class PlayBatch(_message.Message):
+    """Messages that waited for the client together."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESPONSES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def responses(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlayResponse]:
+        """In order; none of them is a batch."""
+
+    def __init__(
+        self,
+        *,
+        responses: _abc.Iterable[Global___PlayResponse] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["responses", b"responses"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlayBatch: _TypeAlias = PlayBatch  # noqa: Y015
 
 @_typing.final
 class WatchRequest(_message.Message):
@@ -2010,27 +2072,57 @@ Global___WatchRequest: _TypeAlias = WatchRequest  # noqa: Y015
 
 @_typing.final
 class WatchResponse(_message.Message):
-    """The table moved."""
+    """What a spectator receives; exactly one of the two is set."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     UPDATE_FIELD_NUMBER: _builtins.int
+    BATCH_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def update(self) -> Global___TableUpdate:
-        """One step."""
+        """The table moved."""
+
+    @_builtins.property
+    def batch(self) -> Global___WatchBatch:
+        """Several of these at once; only with CAPABILITY_BATCH."""
 
     def __init__(
         self,
         *,
         update: Global___TableUpdate | None = ...,
+        batch: Global___WatchBatch | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["update", b"update"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "update", b"update"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["update", b"update"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "update", b"update"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___WatchResponse: _TypeAlias = WatchResponse  # noqa: Y015
+
+@_typing.final
+class WatchBatch(_message.Message):
+    """Messages that waited for the client together."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESPONSES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def responses(self) -> _containers.RepeatedCompositeFieldContainer[Global___WatchResponse]:
+        """In order; none of them is a batch."""
+
+    def __init__(
+        self,
+        *,
+        responses: _abc.Iterable[Global___WatchResponse] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["responses", b"responses"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchBatch: _TypeAlias = WatchBatch  # noqa: Y015
 
 @_typing.final
 class CreateTableRequest(_message.Message):
