@@ -156,6 +156,10 @@ class FeedReader:
         """Tables whose line is parked, as far as is known here."""
         return self._parking.tables
 
+    def replay(self, table: str) -> None:
+        """Have a table's parked line replayed, as if operators had asked for it."""
+        self._parking.ask(table)
+
     async def run(self) -> None:
         """Reads until cancelled."""
         await self._recover()

@@ -76,6 +76,10 @@ class Parking:
         await settle(write, self._log, what=f"park an entry of {table}")
         self._parked.setdefault(shard, set()).add(table)
 
+    def ask(self, table: str) -> None:
+        """Have a table's line replayed, if it is parked: what it waited for is mended."""
+        self._asked |= {(shard, table) for shard, tables in self._parked.items() if table in tables}
+
     async def replay_requested(self, replay: Replay) -> None:
         """Replays the lines that operators asked for. Raises EventLogError; what was replayed stays replayed."""
         if not self._parked or asyncio.get_running_loop().time() < self._look_at:

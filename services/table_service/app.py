@@ -130,6 +130,8 @@ class TableApp:
             await asyncio.sleep(1.0)
             if self._reader is not None:
                 self.registry.go_on(self._reader.held)
+                while self.registry.mended:
+                    self._reader.replay(self.registry.mended.pop())
             self.registry.forget_closed()
             with suppress(LogUnavailable):
                 await self.registry.look_again()

@@ -46,6 +46,8 @@ class Registry:
 
     def __init__(self, runtime: Runtime, master: bytes) -> None:
         self.runtime = runtime
+        self.mended: set[str] = set()
+        """Tables whose log could not be trusted and now can: what was to be told to them meanwhile may be parked."""
         self._master = master
         self._tables: dict[str, TableActor] = {}
         self._lobby = Lobby()
@@ -145,7 +147,9 @@ class Registry:
             raise broken() from None
         if actor.head.version == 0:
             return None
-        self._broken.discard(table_id)
+        if table_id in self._broken:
+            self._broken.discard(table_id)
+            self.mended.add(table_id)
         self._add(actor)
         actor.start()
         return actor
