@@ -212,7 +212,7 @@ async def test_a_fault_in_one_command_is_an_incident_without_its_text(tmp_path, 
 @simulated
 async def test_a_slow_viewer_is_told_to_resume_and_the_others_are_not_held_up(tmp_path, monkeypatch):
     monkeypatch.setattr(hub, "QUEUE_LIMIT", 4)
-    monkeypatch.setattr(hub.Viewer.__init__, "__defaults__", (4, ()))
+    monkeypatch.setattr(hub.Viewer.__init__, "__defaults__", (4,))
     async with started(tmp_path) as game:
         slow, quick = Stream(game, "eve", watch=True), Stream(game, "adam", watch=True)
         seen = await slow.update()
