@@ -5,6 +5,7 @@ so that a gap, an edit or a foreign commit cannot pass unnoticed.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Protocol
@@ -122,7 +123,8 @@ class Commits:
         """Yields pages until there is none. While one is looked at the next is on its way: two are held at most."""
         page = await self._rows(stream, after, PAGE)
         while page:
-            coming = asyncio.create_task(self._rows(stream, page[-1][0].version, PAGE))
+            rows = self._rows(stream, page[-1][0].version, PAGE)
+            coming = asyncio.get_running_loop().create_task(rows, context=contextvars.Context())
             try:
                 await asyncio.sleep(0)  # so that it is asked for before whoever looks at this one is busy
                 yield page
