@@ -26,8 +26,9 @@ class FeedLag:
     def passed(self, stopped: Iterable[FeedEntry]) -> None:
         """The batch is done with, except for entries that their feeds cannot pass."""
         still = {entry.feed: (entry.entry_id, self._made_ms(entry)) for entry in stopped}
-        for entry in self._batch:
-            self._stopped.pop(entry.feed, None)
+        if self._stopped:  # seldom
+            moved = {entry.feed for entry in self._batch}
+            self._stopped = {feed: place for feed, place in self._stopped.items() if feed not in moved}
         self._stopped |= still
         self._batch = ()
 
