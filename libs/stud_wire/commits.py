@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 from google.protobuf.message import DecodeError
@@ -28,9 +28,7 @@ _FIELDS: dict[str, str] = {field.message_type.name: field.name for field in _ONE
 _CLASSES: dict[str, type[msgspec.Struct]] = {}
 
 _Commit: Final = shallow.message_class(commit_pb2.Commit.DESCRIPTOR.full_name)
-
-LENGTH_DELIMITED: Final = 2
-"""The wire type of a nested message."""
+_Event: Final = shallow.message_class(commit_pb2.Event.DESCRIPTOR.full_name)
 
 
 def register(*classes: type[msgspec.Struct]) -> None:
@@ -43,39 +41,25 @@ for _module in (table_events, deck_events, verdict_events, ledger_events):
     register(*(cls for cls in vars(_module).values() if isinstance(cls, type) and cls.__name__ in _FIELDS))
 
 
-class _Kind(NamedTuple):
-    """How an event of one kind is read from the bytes of its message."""
-
-    field: str
-    parse: Callable[[bytes], Any]
-    decode: Decoder
-
-
-class _Kinds(dict[bytes, "_Kind | None"]):
-    """By the first two bytes of an event, which name its kind. None where they do not: few kinds have a shorter name,
-    and an event that this build does not know is read in full.
+class _Readers(dict[str, "Decoder | None"]):
+    """Decoders by the name of an event's field, compiled when the first of its kind is read; None for a kind that this
+    build does not know.
     """
 
-    def __missing__(self, tag: bytes) -> _Kind | None:
-        number = _number_of(tag)
-        found = None
-        for field in _ONEOF.fields:
-            if field.number == number and field.name in _CLASSES:
-                parsed = shallow.message_class(field.message_type.full_name)
-                found = _Kind(field.name, parsed.FromString, shallow_decoder(_CLASSES[field.name]))
-        if found is not None:
-            self[tag] = found
+    def __init__(self, decoder_of: Callable[[type], Decoder]) -> None:
+        super().__init__()
+        self._decoder_of = decoder_of
+
+    def __missing__(self, field: str) -> Decoder | None:
+        cls = _CLASSES.get(field)
+        if cls is None:
+            return None
+        self[field] = found = self._decoder_of(cls)
         return found
 
 
-def _number_of(tag: bytes) -> int:
-    """The number of a field that holds a message and whose tag takes two bytes; 0 for any other tag."""
-    if len(tag) < 2 or tag[0] < 0x80 or tag[1] > 0x7F or tag[0] & 7 != LENGTH_DELIMITED:
-        return 0
-    return (tag[0] & 0x7F | tag[1] << 7) >> 3
-
-
-_KINDS: Final = _Kinds()
+_OF_SHALLOW: Final = _Readers(shallow_decoder)
+_OF_WHOLE: Final = _Readers(decoder)
 
 
 class Meta(msgspec.Struct, frozen=True, gc=False):
@@ -113,47 +97,31 @@ def encode_event(event: msgspec.Struct) -> bytes:
 
 
 def decode_event(data: bytes) -> Any | None:
-    """Decode one event; None = an ignorable event this build does not know. Raises WireError."""
-    kind = _KINDS[data[:2]]
-    if kind is None or len(data) < 4:
-        return _decode_in_full(data)
-    field, parse, decode = kind
-    size, start = data[2], 3
-    if size > 0x7F:
-        size, start = size & 0x7F | data[3] << 7, 4
-        if data[3] > 0x7F:
-            return _decode_in_full(data)  # longer than any that we write often
-    if start + size != len(data):
-        return _decode_in_full(data)  # more than this one field
+    """Decode one event of a feed; None = an ignorable event this build does not know. Raises WireError."""
     try:
-        return decode(parse(data[start:]))
-    except (ValueError, IndexError) as error:
-        raise WireError(f"{field}: {error}") from error
+        message = _Event.FromString(data)
     except DecodeError as error:
         raise WireError("no event") from error
-
-
-def _decode_in_full(data: bytes) -> Any | None:
-    try:
-        message = commit_pb2.Event.FromString(data)
-    except DecodeError as error:
-        raise WireError("no event") from error
-    return read_event(message)
+    return _read(message, _OF_SHALLOW)
 
 
 def read_event(message: commit_pb2.Event) -> Any | None:
     """As :func:`decode_event`, from a message."""
+    return _read(message, _OF_WHOLE)
+
+
+def _read(message: Any, readers: _Readers) -> Any | None:
     which = message.WhichOneof("body")
-    cls = _CLASSES.get(which) if which else None
-    if which is None or cls is None:
+    read = readers[which] if which else None
+    if read is None:
         if message.ignorable:
             return None
         raise UnknownEventError(
             f"unknown event {which or '(not set)'}, not marked ignorable: this build is too old for the log"
         )
     try:
-        return decoder(cls)(getattr(message, which))
-    except (ValueError, IndexError) as error:
+        return read(getattr(message, which))
+    except (ValueError, IndexError, DecodeError) as error:
         raise WireError(f"{which}: {error}") from error
 
 
@@ -183,7 +151,7 @@ def commit_message(events: Sequence[msgspec.Struct], meta: Meta) -> commit_pb2.C
 def encoded_events(body: bytes) -> list[bytes]:
     """Return the events of a log entry's body as they were written; raises WireError."""
     try:
-        return list(_Commit.FromString(body).events[:])
+        return [event.SerializeToString() for event in _Commit.FromString(body).events]
     except DecodeError as error:
         raise WireError("no commit") from error
 
@@ -196,10 +164,10 @@ def decode_commit(body: bytes) -> DecodedCommit:
         raise WireError("no commit") from error
     if not 1 <= commit.write_version <= WRITE_VERSION:
         raise UnknownEventError(f"commit of format {commit.write_version}: this build reads 1 to {WRITE_VERSION}")
-    events = tuple([event for event in map(decode_event, commit.events[:]) if event is not None])
+    events = [event for message in commit.events[:] if (event := _read(message, _OF_SHALLOW)) is not None]
     cause = (commit.cause.stream, commit.cause.version) if commit.HasField("cause") else None
     meta = Meta(commit.at_ms, commit.actor, commit.request_id, commit.request_digest, cause, commit.build)
-    return DecodedCommit(events, meta, commit.write_version)
+    return DecodedCommit(tuple(events), meta, commit.write_version)
 
 
 def digest(parts: Iterable[bytes]) -> bytes:

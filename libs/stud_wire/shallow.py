@@ -1,5 +1,4 @@
-"""The messages of a log with parts of them left as bytes: what is nested and read by other means, or known already,
-is not unfolded into messages first.
+"""The messages of a log with parts of them left as bytes: what recurs is not unfolded into messages again and again.
 
 On the wire a nested message and a field of bytes are the same. So the contract is loaded a second time, in a pool of
 its own, with the type of these fields changed; both read the same bytes.
@@ -14,11 +13,8 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto
 
 from stud.events.v1 import commit_pb2
 
-LEFT_AS_BYTES: Final = {
-    ("Commit", "events"),
-    ("TurnStarted", "options"),
-}
-"""Message and field: an event is decoded from its bytes; what may be done on a turn is one of few combinations."""
+LEFT_AS_BYTES: Final = {("TurnStarted", "options")}
+"""Message and field: what may be done on a turn is one of few combinations, which are known by their bytes."""
 
 
 def _pool() -> descriptor_pool.DescriptorPool:
