@@ -171,15 +171,12 @@ def options_of(state: Table, hand: Hand, config: TableConfig, seat: int) -> tupl
     """The same for whoever has hand and configuration at hand."""
     bet = hand.bet[seat]
     reach = bet + state.sittings[state.seats[seat]].stack
-    level, street = hand.level, hand.street
-    if level == 0 and street == 3:
+    level = hand.level
+    if level == 0 and hand.street == 3:
         return _opening_options(state, hand, seat, reach)
     if reach <= level or not may_raise(state, hand, config.ruleset, seat):
-        return _passive_options(bet, level, reach if reach <= level else level + 1)
+        return _passive_options(bet, level, min(reach, level + 1))
     verb = wager_verb(hand, config)
-    if street > 4:
-        target = hand.full_level + config.big_bet
-        return _plain_options(bet, level, verb, target, reach if reach <= target else target + 1)
     if hand.pair_option:
         wagers: tuple[Option, ...] = ()
         for size in _sizes(hand, config.ruleset, seat):
