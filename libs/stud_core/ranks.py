@@ -7,7 +7,6 @@ straights nor flushes (B.10), which no evaluator of hands offers.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import combinations_with_replacement
 from typing import Final, cast
@@ -67,7 +66,7 @@ def _board_table() -> dict[int, int]:
     boards: list[tuple[tuple[int, ...], tuple[int, ...], int]] = []
     for size in range(1, 5):
         for ranks in combinations_with_replacement(range(13), size):
-            groups = sorted(((n, rank) for rank, n in Counter(ranks).items()), reverse=True)
+            groups = sorted({(ranks.count(rank), rank) for rank in ranks}, reverse=True)
             shape, faces = zip(*groups, strict=True)
             boards.append((shape, faces, sum(5**rank for rank in ranks)))
     boards.sort()

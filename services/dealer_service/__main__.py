@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from dealer_service.app import DealerApp
-from stud_service.run import run
+from stud_service.quick_load import nothing_collected
 
 if __name__ == "__main__":
+    with nothing_collected():
+        from dealer_service.app import DealerApp
+        from stud_service.run import run
+
     sys.exit(run("dealer", DealerApp))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from stud_service.run import run
-from wallet_service.app import WalletApp
+from stud_service.quick_load import nothing_collected
 
 if __name__ == "__main__":
+    with nothing_collected():
+        from stud_service.run import run
+        from wallet_service.app import WalletApp
+
     sys.exit(run("wallet", WalletApp))
