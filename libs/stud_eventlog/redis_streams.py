@@ -29,6 +29,7 @@ from stud_eventlog.redis_wire import (
     scan,
     text_map,
 )
+from stud_eventlog.shared_reads import SharedReads
 from stud_eventlog.trouble import (
     MEMORY_LIMIT,
     MIN_VERSION,
@@ -60,6 +61,9 @@ WRITER_CONNECTIONS = MAX_REPEATING + 8
 
 QUESTION_CONNECTIONS = 8
 """For reading what callers ask for. However many ask, no append waits for them."""
+
+SMALL = 16
+"""Commits of a read that may share a pipeline; a page goes alone, so that nobody waits behind it."""
 
 CLOSE_GRACE_S = 2.0
 
@@ -204,6 +208,7 @@ class RedisBackend:
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
+        self._shared = SharedReads(wire)
 
     async def write(self, appends: Sequence[Append]) -> list[WriteAnswer]:
         heads = [append.head for append in appends]
@@ -245,7 +250,8 @@ class RedisBackend:
         return Head(end.version, end.hash)
 
     async def rows(self, stream: str, after: int, limit: int) -> list[Row]:
-        reply = await call(self._wire, "XRANGE", stream, log_id(after + 1), "+", "COUNT", limit)
+        command = ("XRANGE", stream, log_id(after + 1), "+", "COUNT", limit)
+        reply = await (self._shared.ask(command) if limit <= SMALL else call(self._wire, *command))
         return [log_row(stream, entry_id, fields) for entry_id, fields in reply]
 
 

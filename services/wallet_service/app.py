@@ -31,7 +31,7 @@ from wallet_service.table_queue import TableQueue
 from wallet_service.table_requests import REQUESTS, requests_of
 from wallet_service.verdicts import Verdicts
 
-GATHER_S = 0.025
+GATHER_S = 0.05
 """What tables and the referee have said within this time is read at once: no turn waits for the wallet."""
 
 LAG_S = 10.0
