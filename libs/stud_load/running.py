@@ -142,6 +142,10 @@ class _Window:
             report.notes.append(
                 f"the driver was late itself (p99 {late.p99:g} ms): use more --processes, or another machine for it"
             )
+        for name in self._meter.ended:
+            report.notes.append(
+                f"{name} ended while it was measured; what was started in its place is not in its figures"
+            )
         busy = report.usage[self._driver].cpu_s / max(1e-9, report.seconds)
         if busy > BUSY:
             report.notes.append(

@@ -34,6 +34,8 @@ class Meter:
                 self._processes[name] = psutil.Process(pid)
             except psutil.Error:
                 continue
+        self.ended: list[str] = []
+        """Who ended meanwhile; what is started again in their place is not measured."""
         self.usage = {name: Usage() for name in self._processes}
         self._cpu_s: dict[str, float] = {}
         self._since_s = 0.0
@@ -68,4 +70,5 @@ class Meter:
                 return times.user + times.system, process.memory_info().rss / 2**20
         except psutil.Error:
             del self._processes[name]
+            self.ended.append(name)
             return 0.0, 0.0

@@ -62,7 +62,7 @@ async def test_what_was_due_and_never_answered_counts_too():
     faults = Faults()
     plan = msgspec.structs.replace(SHORT, rate=parse_rate("50/s"), seconds=1.0)
     async with open_house(faults) as target:
-        stalling = asyncio.create_task(faults.stall(0.5, 5.0))
+        stalling = asyncio.create_task(faults.stall(0.5, 4.2))
         report = await run(plan, target)
         await stalling
     assert report.unanswered > 30
@@ -78,6 +78,7 @@ async def test_what_was_due_and_never_answered_counts_too():
         (lambda: Faults(repeat=9), "version repeated", "version 9 came after version 9"),
         (lambda: Faults(lost=1), "book does not agree", "want a balance of 100000000"),
     ],
+    ids=["missed", "repeated", "lost"],
 )
 async def test_a_planted_fault_fails_the_run(faults, rule, what):
     report = await played(faults=faults())

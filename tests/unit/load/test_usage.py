@@ -34,4 +34,5 @@ def test_a_process_that_ends_keeps_what_it_used():
         assert meter.tick(1.0, 1).keys() == {"it"}
     assert meter.tick(2.0, 2) == {}
     assert meter.tick(3.0, 3) == {}
+    assert meter.ended == ["it"]
     assert len(meter.usage["it"].samples) == 1
