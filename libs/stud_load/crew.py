@@ -115,10 +115,8 @@ class Crew:
     def _watch(self, kind: type[Viewer], table: LoadTable, name: str) -> None:
         token = self._target.token_of(f"{table.table_id}-{name}", "player")
         rng = random.Random(f"{self.plan.seed} {name}")
-        cuts, lines = self.plan.chaos.reconnect, self._lines
-        if kind is SlowReader:
-            cuts, lines = 0.0, self._slow_lines
-        self._viewers.append(kind(table, name, token, lines.next(), self._clock, rng, cuts))
+        lines = self._slow_lines if kind is SlowReader else self._lines
+        self._viewers.append(kind(table, name, token, lines.next(), self._clock, rng, self.plan))
 
     async def begin(self) -> None:
         """Let the tables begin, one after the other over the plan's ramp."""

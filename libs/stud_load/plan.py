@@ -74,7 +74,7 @@ class Chaos(msgspec.Struct, frozen=True):
 class LoadPlan(msgspec.Struct, frozen=True):
     """One run. ``first_table`` numbers its tables where several processes share a run; ``run_id`` keeps its tables and
     accounts apart from those of every other run. Times in seconds; ``think_s`` is a mean. ``ask_antes``: players post
-    each ante by themselves.
+    each ante by themselves. ``plain``: streams are asked for nothing beyond the first version of the contract.
     """
 
     tables: int = 8
@@ -90,6 +90,7 @@ class LoadPlan(msgspec.Struct, frozen=True):
     think_s: float = THINK_S
     currency: str = "EUR"
     ask_antes: bool = False
+    plain: bool = False
     chaos: Chaos = Chaos()
     channels: int = 8
     run_id: str = "0"

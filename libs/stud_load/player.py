@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from typing import Any, Final
 
 import grpc
@@ -22,7 +22,7 @@ from stud_load.table import LoadTable
 from stud_load.target import Token
 from stud_load.viewer import Clock, Viewer
 from stud_load.violations import Rule
-from stud_load.wire import Item, Line, items_of_play, metadata
+from stud_load.wire import Decode, Line, decoder_of_play, metadata
 
 LOW_BETS: Final = 8
 """Players with fewer small bets than that buy more chips, so that tables stay as full as planned."""
@@ -59,7 +59,7 @@ class Player(Viewer):
         self, table: LoadTable, account: str, token: Token, line: Line, clock: Clock, plan: LoadPlan, client: StudClient
     ) -> None:
         rng = random.Random(f"{plan.seed} {account.removeprefix(f'load-{plan.run_id}')}")
-        super().__init__(table, account, token, line, clock, rng, plan.chaos.reconnect)
+        super().__init__(table, account, token, line, clock, rng, plan)
         self.book = table.books[account]
         self.hurries = False
         self.unanswered: dict[str, Sent] = {}
@@ -262,7 +262,7 @@ class Player(Viewer):
     # The stream
 
     @contextlib.asynccontextmanager
-    async def _open(self) -> AsyncIterator[tuple[Any, Callable[[bytes], tuple[Item, ...]]]]:
+    async def _open(self) -> AsyncIterator[tuple[Any, Decode]]:
         if self._plan.transport is Transport.UNARY:
             async with super()._open() as watching:
                 yield watching
@@ -274,7 +274,7 @@ class Player(Viewer):
             self._call = call
             for sent in list(self.unanswered.values()):
                 await self._write(call, sent)
-            yield call, items_of_play
+            yield call, decoder_of_play()
         finally:
             self._call = None
             call.cancel()

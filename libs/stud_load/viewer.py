@@ -14,11 +14,12 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud_client.errors import OPERATORS_NEEDED, from_rpc
 from stud_client.following import BROKEN
 from stud_load.checks import StreamCheck
+from stud_load.plan import LoadPlan
 from stud_load.recorder import Count, Measure, Recorder
 from stud_load.table import LoadTable
 from stud_load.target import Token
 from stud_load.violations import Rule
-from stud_load.wire import Item, Line, items_of_watch, metadata, subscription
+from stud_load.wire import Decode, Item, Line, decoder_of_watch, metadata, subscription
 
 FIRST_PAUSE_S: Final = 0.05
 LONGEST_PAUSE_S: Final = 1.0
@@ -30,12 +31,12 @@ Clock = Callable[[], float]
 
 
 class Viewer:
-    """A spectator; a player is one who also answers. ``cuts``: chance at each hand that its stream is cut."""
+    """A spectator; a player is one who also answers."""
 
     is_slow = False
 
     def __init__(
-        self, table: LoadTable, name: str, token: Token, line: Line, clock: Clock, rng: random.Random, cuts: float
+        self, table: LoadTable, name: str, token: Token, line: Line, clock: Clock, rng: random.Random, plan: LoadPlan
     ) -> None:
         self.table = table
         self.name = name
@@ -49,7 +50,8 @@ class Viewer:
         """Why they do not follow any more, once they do not."""
         self.check = StreamCheck(f"{table.table_id} {name}", self.recorder.violations)
         self.rng = rng
-        self._cuts = cuts
+        self._cuts = 0.0 if self.is_slow else plan.chaos.reconnect
+        self._plain = plan.plain
         self._hand_no = 0
         self._head_hash = b""
         self._opened_s = 0.0
@@ -96,12 +98,12 @@ class Viewer:
         self._cut = False
         self.check.opened()
         self._opened_s = self.clock()
-        async with self._open() as (call, items_of):
+        async with self._open() as (call, decode):
             try:
                 while (data := await call.read()) is not grpc.aio.EOF:
                     now_s = self.clock()
                     self.recorder.count(Count.BYTES, len(data))
-                    for item in items_of(data):
+                    for item in decode(data):
                         await self._take(item, now_s)
                     if self._cut:
                         return
@@ -110,16 +112,16 @@ class Viewer:
                 self._is_current = False
 
     @asynccontextmanager
-    async def _open(self) -> AsyncIterator[tuple[Any, Callable[[bytes], tuple[Item, ...]]]]:
+    async def _open(self) -> AsyncIterator[tuple[Any, Decode]]:
         call = self.line.watch(pb.WatchRequest(subscribe=self.subscribe()), metadata=metadata(self.token))
         try:
-            yield call, items_of_watch
+            yield call, decoder_of_watch()
         finally:
             call.cancel()
 
     def subscribe(self) -> pb.Subscribe:
         """Return how the next stream begins."""
-        return subscription(self.table.table_id, self.check.version, self._head_hash)
+        return subscription(self.table.table_id, self.check.version, self._head_hash, plain=self._plain)
 
     async def _take(self, item: Item, now_s: float) -> None:
         if isinstance(item, pb.CommandResult):

@@ -7,12 +7,14 @@ is taken apart stand side by side. Calls go over channels of the driver's own, e
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import grpc
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud_client.calling import CHANNEL_OPTIONS
+from stud_client.plain import ACCEPTS, Plain
 from stud_load.target import Token
 
 _SERVICE: Final = "/stud.table.v1.TableService/"
@@ -27,23 +29,30 @@ CALLS: Final[dict[str, tuple[str, Any]]] = {
 """The commands of a PlayRequest, as calls."""
 
 Item = pb.TableUpdate | pb.CommandResult
+Decode = Callable[[bytes], Iterator[Item]]
+"""What a message of a stream says, in order. Each stream has one of its own, since a message may lean on the one before
+it (`stud_client.plain`).
+"""
+
 Metadata = tuple[tuple[str, str], ...]
 
 
-def subscription(table: str, after_version: int | None, head_hash: bytes) -> pb.Subscribe:
-    """Return how a stream begins."""
-    return pb.Subscribe(table=table, after_version=after_version, head_hash=head_hash)
+def subscription(table: str, after_version: int | None, head_hash: bytes, *, plain: bool) -> pb.Subscribe:
+    """Return how a stream begins. ``plain``: nothing is asked for beyond the first version of the contract."""
+    accepts = () if plain else ACCEPTS
+    return pb.Subscribe(table=table, after_version=after_version, head_hash=head_hash, accepts=accepts)
 
 
-def items_of_play(data: bytes) -> tuple[Item, ...]:
-    """Return what one message of a Play stream holds, in order."""
-    response = pb.PlayResponse.FromString(data)
-    return (response.result,) if response.HasField("result") else (response.update,)
+def decoder_of_play() -> Decode:
+    """Return how the messages of one Play stream are read."""
+    told_by = Plain().told_by
+    return lambda data: told_by(pb.PlayResponse.FromString(data))
 
 
-def items_of_watch(data: bytes) -> tuple[Item, ...]:
-    """The same of a Watch stream."""
-    return (pb.WatchResponse.FromString(data).update,)
+def decoder_of_watch() -> Decode:
+    """The same for a Watch stream."""
+    told_by = Plain().told_by
+    return lambda data: told_by(pb.WatchResponse.FromString(data))
 
 
 def metadata(token: Token) -> Metadata:

@@ -29,10 +29,10 @@ def test_a_fixed_rate_on_a_system_of_its_own(tmp_path: Path):
     assert (tmp_path / "report.json").exists()
 
 
-@pytest.mark.parametrize("transport", ["play", "unary"])
-def test_chaos_breaks_no_rule(tmp_path: Path, transport: str):
+@pytest.mark.parametrize("way", [["--ask-antes"], ["--transport", "unary"], ["--plain"]], ids=" ".join)
+def test_chaos_breaks_no_rule(tmp_path: Path, way: list[str]):
     chaos = ("--reconnect", "0.3", "--slow-readers", "1", "--leave-rejoin", "--bad-commands")
-    ended = stud(tmp_path, *SHORT, *chaos, "--transport", transport, "--seconds", "5")
+    ended = stud(tmp_path, *SHORT, *chaos, *way, "--seconds", "5")
     assert ended.exit_code == 0, ended.stderr[-3000:]
     told = json.loads(ended.stdout.splitlines()[-1])
     assert told["events"]["stream CUT"] > 0

@@ -15,6 +15,7 @@ from rich.live import Live
 from rich.markup import escape
 
 from stud_cli.exit_codes import FINE, FOUND, CarefulGroup, could_not_run, said_as, told_when_interrupted
+from stud_cli.load import asked
 from stud_cli.load.at_the_end import look_at_the_log
 from stud_cli.load.places import opened
 from stud_cli.load.showing import show
@@ -31,52 +32,38 @@ from stud_load.panel import Panel
 from stud_load.plan import Transport
 from stud_load.report import read, summary, write
 from stud_load.running import Tell
+from stud_service.event_loop import new_event_loop
 
 INTERRUPTED: Final = "interrupted: there is no report; its tables were closed, as far as that could be asked for"
 
 app = typer.Typer(cls=CarefulGroup, invoke_without_command=True)
 
-Out = Annotated[Path | None, typer.Option("--out", help="Write the whole report here, as JSON.", show_default=False)]
-Html = Annotated[Path | None, typer.Option("--html", help="Write it here as a page with plots.", show_default=False)]
-File = Annotated[Path, typer.Argument(help="A report that --out wrote.")]
-
 
 @app.callback()
 def load(
     ctx: typer.Context,
-    tables: Annotated[int, typer.Option(help="Tables.", min=1)] = 8,
-    players: Annotated[int, typer.Option(help="Players at each table.", min=2, max=8)] = 8,
-    spectators: Annotated[int, typer.Option(help="Spectators of each table.", min=0)] = 0,
-    ruleset: Annotated[str, typer.Option(help="playnow or william_hill.")] = "playnow",
-    rate: Annotated[
-        str,
-        typer.Option(help="human (think times of 3 s on average), max, or actions a second over all tables: 250/s."),
-    ] = "max",
-    ramp: Annotated[float, typer.Option(help="Seconds over which tables begin.", min=0)] = 2.0,
-    warm: Annotated[float, typer.Option(help="Seconds from then until it is measured.", min=0)] = 2.0,
-    seconds: Annotated[float, typer.Option(help="Seconds that are measured.", min=1)] = 20.0,
-    processes: Annotated[int, typer.Option(help="Processes that the bots share.", min=1)] = 1,
-    transport: Annotated[
-        Transport, typer.Option(help="play: streams; unary: a call for each command.")
-    ] = Transport.PLAY,
-    seed: Annotated[int, typer.Option(help="Seed of choices and think times; decks are always random.")] = 1,
-    reconnect: Annotated[
-        float, typer.Option(help="Chance (0 to 1) for each viewer and hand that the stream is cut.", min=0, max=1)
-    ] = 0.0,
-    slow_readers: Annotated[int, typer.Option(help="Spectators that take an update a second.", min=0)] = 0,
-    leave_rejoin: Annotated[bool, typer.Option("--leave-rejoin", help="Players leave and sit down again.")] = False,
-    bad_commands: Annotated[bool, typer.Option("--bad-commands", help="Players send wrong commands too.")] = False,
-    ask_antes: Annotated[bool, typer.Option("--ask-antes", help="Players post each ante by themselves.")] = False,
-    run: Annotated[
-        Path | None,
-        typer.Option("--run", help="File of a running `stud up`: var/stud.json.", show_default=False),
-    ] = None,
-    endpoints: Annotated[str, typer.Option(help="Another system: table=HOST:PORT,wallet=HOST:PORT,…")] = "",
-    keys: Annotated[
-        Path | None, typer.Option("--keys", help="Directory of the key that tokens are made with.", show_default=False)
-    ] = None,
-    out: Out = None,
-    html: Html = None,
+    tables: asked.Tables = 8,
+    players: asked.Players = 8,
+    spectators: asked.Spectators = 0,
+    ruleset: asked.Ruleset = "playnow",
+    rate: asked.RateText = "max",
+    ramp: asked.Ramp = 2.0,
+    warm: asked.Warm = 2.0,
+    seconds: asked.Seconds = 20.0,
+    processes: asked.Processes = 1,
+    transport: asked.TransportName = Transport.PLAY,
+    plain: asked.Plain = False,
+    seed: asked.Seed = 1,
+    ask_antes: asked.AskAntes = False,
+    reconnect: asked.Reconnect = 0.0,
+    slow_readers: asked.SlowReaders = 0,
+    leave_rejoin: asked.LeaveRejoin = False,
+    bad_commands: asked.BadCommands = False,
+    run: asked.Run = None,
+    endpoints: asked.Endpoints = "",
+    keys: asked.Keys = None,
+    out: asked.Out = None,
+    html: asked.Html = None,
     json_output: JsonFlag = False,
 ) -> None:
     """Fill a system with bots, measure it, and check what they played.
@@ -103,13 +90,15 @@ def load(
             transport=transport,
             seed=seed,
             ask_antes=ask_antes,
+            plain=plain,
             chaos=Chaos(reconnect, slow_readers, leave_rejoin, bad_commands),
             run_id=os.urandom(3).hex(),
         ).check()
         plan.shares(processes)
     _require_places(out, html)
     with said_as("{}", StudError), told_when_interrupted(lambda: INTERRUPTED):
-        report = run_with_one_stop(_load(plan, processes, (run, endpoints, keys), quiet=json_output))
+        work = _load(plan, processes, (run, endpoints, keys), quiet=json_output)
+        report = run_with_one_stop(work, new_event_loop)
     _hand_over(report, out, html, json_output)
 
 
@@ -144,7 +133,7 @@ def _told(plan: LoadPlan, *, quiet: bool) -> Iterator[Tell]:
 
 
 @app.command()
-def compare(first: File, second: File, json_output: JsonFlag = False) -> None:
+def compare(first: asked.File, second: asked.File, json_output: JsonFlag = False) -> None:
     """Print two reports beside each other, and the second as a share of the first.
 
     Example: stud load compare before.json after.json
@@ -174,8 +163,8 @@ def compare(first: File, second: File, json_output: JsonFlag = False) -> None:
 @app.command()
 def merge(
     reports: Annotated[list[Path], typer.Argument(help="Reports that --out wrote, of machines that played together.")],
-    out: Out = None,
-    html: Html = None,
+    out: asked.Out = None,
+    html: asked.Html = None,
     json_output: JsonFlag = False,
 ) -> None:
     """Add up reports of one load that was played from several machines. Exit code 1 = one of them found something.
@@ -189,7 +178,9 @@ def merge(
 
 @app.command("html")
 def html_of(
-    report: File, out: Annotated[Path, typer.Argument(help="Where to write the page.")], json_output: JsonFlag = False
+    report: asked.File,
+    out: Annotated[Path, typer.Argument(help="Where to write the page.")],
+    json_output: JsonFlag = False,
 ) -> None:
     """Write a report as a page with plots, one file that needs no network.
 

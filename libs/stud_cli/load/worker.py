@@ -18,6 +18,7 @@ from stud_cli.local.stopping import run_with_one_stop
 from stud_client import StudError
 from stud_load import LoadPlan, Report, run
 from stud_load.running import Progress
+from stud_service.event_loop import new_event_loop
 
 GO: Final = b"go\n"
 INTERRUPTED: Final = 130
@@ -71,7 +72,7 @@ def main() -> int:
     """Play, and say why not."""
     job = msgspec.json.decode(sys.stdin.buffer.readline(), type=Job)
     try:
-        run_with_one_stop(_play(job))
+        run_with_one_stop(_play(job), new_event_loop)
     except (StudError, CouldNotRun, ValueError, TimeoutError) as error:
         say(Message(failed=str(error) or type(error).__name__))
         return COULD_NOT_RUN

@@ -9,11 +9,12 @@ import asyncio
 import contextlib
 import signal
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from types import FrameType, TracebackType
 from typing import Any, Final, Self, TypeVar
 
 T = TypeVar("T")
+NewLoop = Callable[[], asyncio.AbstractEventLoop]
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -43,10 +44,13 @@ class OneStop:
         for number, handler in self._before.items():
             signal.signal(number, signal.SIG_IGN if self._interrupted else handler)
 
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine to its end. Raises KeyboardInterrupt when it was interrupted, and has cleaned up."""
+    def run(self, work: Coroutine[Any, Any, T], new_loop: NewLoop | None = None) -> T:
+        """Run a coroutine to its end, on a loop of asyncio or of ``new_loop``. Raises KeyboardInterrupt when it was
+        interrupted, and has cleaned up.
+        """
         try:
-            return asyncio.run(self._held(work))
+            with asyncio.Runner(loop_factory=new_loop) as runner:
+                return runner.run(self._held(work))
         except asyncio.CancelledError:
             raise KeyboardInterrupt from None
 
@@ -66,10 +70,10 @@ class OneStop:
         self._task.get_loop().call_soon_threadsafe(self._task.cancel)  # it may wait for something, and must wake up
 
 
-def run_with_one_stop(work: Coroutine[Any, Any, T]) -> T:
+def run_with_one_stop(work: Coroutine[Any, Any, T], new_loop: NewLoop | None = None) -> T:
     """Run a coroutine that starts something, and that stops it even when interrupted."""
     with OneStop() as stop:
-        return stop.run(work)
+        return stop.run(work, new_loop)
 
 
 def run_until_stopped(work: Coroutine[Any, Any, None]) -> None:
