@@ -21,8 +21,8 @@ log = structlog.get_logger()
 QUEUE_LIMIT = 256
 """Updates a viewer may be behind: about a hand and a half."""
 
-KEEP = 256
-"""Updates kept for resuming from memory."""
+KEEP = QUEUE_LIMIT // 2
+"""Updates kept for resuming from memory: as many as one who comes back is sent. They are most of a table's memory."""
 
 BATCH_LIMIT = 64
 """Messages that are sent as one at most: some 60 kB."""
