@@ -78,6 +78,7 @@ async def test_a_node_client_plays_both_rulesets_and_its_books_are_those_of_the_
         assert result["hands"] == HANDS
         counts = result["counts"]
         assert min(counts["cuts"], counts["replayed"], counts["acts"], counts["antes"], counts["shows"]) > 0
+        assert min(counts["batches"], counts["inline"]) > 0
         assert min(result["rake"], result["showdowns"]) > 0
         assert sum(result["balances"].values()) + result["rake"] == 8 * DEPOSIT
     ahead = results[1]["counts"]

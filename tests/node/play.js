@@ -29,7 +29,8 @@ async function open(plan, { tables, wallet }, views) {
   await unary(tables, 'CreateTable', { ...opening, request_id: `open ${table}` }, tokens.operator);
   const players = Object.entries(tokens.players).map(([name, token], index) => {
     const preferences = { auto_post: index % 2 === 0, muck_losing: index % 3 > 0 }; // else he is asked
-    return new Player({ name, token, table, views, tables, deposit, preferences, seed: plan.seed * 100 + index });
+    const accepts = index % 4 > 1; // half of them ask for all that there is
+    return new Player({ name, token, table, views, tables, deposit, preferences, accepts, seed: plan.seed * 100 + index });
   });
   for (const { name, token } of players) {
     await unary(wallet, 'OpenAccount', { currency, request_id: `open ${name}` }, token);
@@ -81,7 +82,7 @@ async function settle(plan, { wallet }, { name, token, books }) {
 function told(plan, players, balances, spectator) {
   const counts = {};
   for (const player of players) {
-    const more = { cuts: player.cuts, replayed: player.replayed, topUps: player.books.topUps.size };
+    const more = { cuts: player.cuts, replayed: player.replayed, topUps: player.books.topUps.size, ...player.counted };
     for (const [name, count] of Object.entries({ ...player.counts, ...more })) counts[name] = (counts[name] || 0) + count;
   }
   const [{ books }] = players;
@@ -94,7 +95,7 @@ async function main(plan) {
   const clients = connect(plan);
   const views = new Map();
   const players = await open(plan, clients, views);
-  const spectator = new Spectator('spectator', plan.table, views);
+  const spectator = new Spectator('spectator', plan.table, views, plan.seed % 2 === 0);
   const over = lastHand(plan, clients, spectator);
   spectator.watch(clients.tables, metadata(plan.tokens.spectator));
   for (const player of players) player.play();

@@ -28,8 +28,8 @@ function randomness(seed) {
 }
 
 class Player extends Viewer {
-  constructor({ name, token, table, views, tables, deposit, seed, preferences }) {
-    super(name, table, views);
+  constructor({ name, token, table, views, tables, deposit, seed, preferences, accepts }) {
+    super(name, table, views, accepts);
     this.tables = tables;
     this.token = token;
     this.preferences = preferences;

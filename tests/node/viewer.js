@@ -4,11 +4,15 @@
 const assert = require('node:assert/strict');
 const { errorInfo, grpc } = require('./contract');
 const { chips, moved } = require('./books');
+const { ACCEPTS, Plain } = require('./plain');
 
 class Viewer {
   // `views` is shared by everybody at the table: all must be shown the same at the same version.
-  constructor(name, table, views) {
+  // With `accepts` it asks for all that the contract has beyond its first version.
+  constructor(name, table, views, accepts = false) {
     this.name = name;
+    this.accepts = accepts;
+    this.counted = { batches: 0, inline: 0 };
     this.table = table;
     this.views = views;
     this.last = null;
@@ -22,7 +26,8 @@ class Viewer {
 
   subscription() {
     const { last } = this;
-    return last ? { table: this.table, after_version: last.version, head_hash: last.head_hash } : { table: this.table };
+    const asked = this.accepts ? { table: this.table, accepts: ACCEPTS } : { table: this.table };
+    return last ? { ...asked, after_version: last.version, head_hash: last.head_hash } : asked;
   }
 
   // Listens to a stream that has just been opened.
@@ -32,7 +37,14 @@ class Viewer {
     this.resumed = this.last !== null;
     this.subscribedAt = Date.now();
     this.sentAt = 0;
-    stream.on('data', (message) => stream === this.stream && this.take(message));
+    const plain = new Plain();
+    stream.on('data', (message) => {
+      assert.ok(this.accepts || !message.batch, `${this.name}: a batch that was not asked for`);
+      for (const one of this.accepts ? plain.told(message) : [message]) if (stream === this.stream) this.take(one);
+      this.counted.batches += plain.batches;
+      this.counted.inline += plain.inline;
+      plain.batches = plain.inline = 0;
+    });
     stream.on('end', () => stream === this.stream && this.onClosed());
     stream.on('error', (error) => {
       if (stream !== this.stream) return assert.equal(error.code, grpc.status.CANCELLED);
