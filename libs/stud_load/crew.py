@@ -24,8 +24,11 @@ from stud_load.viewer import Clock, SlowReader, Viewer
 from stud_load.violations import Rule
 from stud_load.wire import Lines
 
-AT_ONCE: Final = 16
-"""Tables that are opened, closed and counted at the same time."""
+AT_ONCE: Final = 4
+"""Tables that are opened and seated at the same time: more would measure how long they keep each other waiting."""
+
+COUNTED_AT_ONCE: Final = 16
+"""Accounts that are asked for at the same time."""
 
 SMALL_BET: Final = 500
 VIEWERS_PER_S: Final = 50
@@ -158,7 +161,7 @@ class Crew:
         await _all((self._close(table) for table in self.tables), told, at_once=len(self.tables))
         ended = sum(table.hands.ended for table in self.tables)
         self.checks["hands"] = f"{sum(table.hands.verified for table in self.tables)} of {ended} verified"
-        await _all((self._balance(player) for player in self._players), told)
+        await _all((self._balance(player) for player in self._players), told, at_once=COUNTED_AT_ONCE)
         await self._check_ledger()
 
     async def _close(self, table: LoadTable) -> None:
