@@ -151,8 +151,13 @@ up: $(STAMP) ## run the four services here on an embedded server until Ctrl-C
 	$(BIN)/stud up $(ARGS)
 
 .PHONY: bench
-bench: $(STAMP) ## measure the core and the log on this machine
-	@for file in benches/bench_*.py; do echo "== $$file"; $(BIN)/python $$file; done
+bench: $(STAMP) ## every figure of docs/capacity.md on this machine, medians of three runs: half an hour and more
+	$(BIN)/stud bench $(ARGS)
+
+# Parts whose ratios stand still on a machine that does other things too.
+.PHONY: bench-brief
+bench-brief: $(STAMP) ## the ratios in less than a minute: none may be a third below what is recorded
+	$(BIN)/stud bench --brief --only engine,rebuild,append,start,system --against benches/recorded.json $(ARGS)
 
 .PHONY: hostile
 hostile: $(STAMP) ## six callers who ask for all they can get, beside 24 bots: what do the bots notice?

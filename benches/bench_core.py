@@ -1,6 +1,6 @@
 """Measure the functional core: decide + evolve per action, fold per event, and PokerKit for comparison.
 
-    .venv/bin/python benches/bench_core.py [--hands N] [--players N] [--json]
+    .venv/bin/python benches/bench_core.py [--hands N] [--players N] [--runs N] [--json]
 
 Whole random hands are played with random legal actions and their commands recorded; then the commands are replayed
 under the clock. "Per action" is all time spent in ``step`` (decide and evolve) over whole hands (antes, deals,
@@ -232,9 +232,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hands", type=int, default=300, help="hands of each run (default 300)")
     parser.add_argument("--players", type=int, default=6, help="players at the table, 2..8 (default 6)")
+    parser.add_argument("--runs", type=int, default=3, help="runs of which the median counts (default 3)")
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     arguments = parser.parse_args()
-    report = {name: round(value, 2) for name, value in compare(arguments.hands, arguments.players).items()}
+    report = {
+        name: round(value, 2) for name, value in compare(arguments.hands, arguments.players, arguments.runs).items()
+    }
     for key, value in report.items():
         print(f"{key:>40} {value:>12,.2f}")
     if arguments.json:

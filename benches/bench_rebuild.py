@@ -203,6 +203,7 @@ async def measure(hands: int = 100, runs: int = 3) -> dict[str, float]:
         "ours_events_per_s": events / ours,
         "library_events_per_s": events / library_took,
         "times_library": library_took / ours,
+        "times_library_from_server": library_took / from_server,
         "us_per_commit_in_memory": ours / len(commits) * 1e6,
         "us_per_commit_from_server": from_server / len(commits) * 1e6,
         "us_per_commit_from_server_waiting_too": waited / len(commits) * 1e6,

@@ -71,6 +71,11 @@ PLACES: Final = {
         "app",
         "Fill a system with bots, measure it, and check what they played.",
     ),
+    "bench": Place(
+        "stud_cli.bench.command",
+        "bench",
+        "Measure the system beside what it could reach on this machine: a bare server, PokerKit, eventsourcing, XADD.",
+    ),
     "rules": Place(
         "stud_cli.rules",
         "rules",

@@ -1,8 +1,16 @@
 """The benches measure what they say: each compares what both sides came to, and its figures can be asked for."""
 
 import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
 
-from benches import bench_core, bench_rebuild, bench_start
+import pytest
+
+from benches import bench_core, bench_eventlog, bench_rebuild, bench_start
+from stud_cli.bench.parts import BENCHES
 
 
 def test_the_engine_beside_pokerkit():
@@ -20,3 +28,51 @@ def test_what_a_start_costs():
     figures = bench_start.measure(runs=1)
     assert figures["up_ready_s"] > 0
     assert figures["help_cpu_of_floor"] > 0
+
+
+def test_appends_beside_xadd():
+    figures = asyncio.run(bench_eventlog.medians([4], [2], seconds=0.2, runs=1, commits=100))
+    assert 0 < figures["in_flight_2.streams_4.of_xadd"] < 2
+
+
+def last_line_of(script: str, *words: str) -> Any:
+    done = subprocess.run(
+        [sys.executable, BENCHES / script, *words, "--json"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_the_system_beside_a_bare_server():
+    figures = last_line_of("bench_system.py", "--tables", "2", "--players", "2", "--seconds", "1", "--runs", "1")
+    assert figures["bare_deliveries_per_action"] == pytest.approx(2, abs=0.2)
+    assert figures["bare_bytes_per_update"] == pytest.approx(figures["system_bytes_per_update"], abs=4)
+    assert figures["actions_of_bare"] > 0
+    assert figures["table_cpu_of_bare"] > 0
+
+
+def test_tables_at_the_pace_of_people():
+    words = "--tables 2 3 --players 2 --seconds 2 --ramp 0 --warm 0 --runs 1"
+    figures = last_line_of("bench_human.py", *words.split())
+    assert figures["tables_3.table_mib"] > 0
+    assert {"empty.all_share", "seated.table_kib_per_table", "table_kib_per_played_table"} <= set(figures)
+
+
+def test_stud_bench_in_one_brief_run(tmp_path: Path):
+    words = [str(Path(sys.executable).with_name("stud")), "bench", "--brief", "--only", "engine,rebuild", "--json"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert set(told["ratios"]) == {
+        "engine.times_pokerkit",
+        "rebuild.times_library",
+        "rebuild.times_library_from_server",
+    }
+
+
+def test_a_part_that_fails_says_its_last_words(tmp_path: Path):
+    words = [str(Path(sys.executable).with_name("stud")), "bench", "--brief", "--only", "append"]
+    environ = {"PATH": "", "STUD_REDIS_URL": "redis://127.0.0.1:1/0"}
+    done = subprocess.run(words, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "append: bench_eventlog.py ended with 1" in done.stderr

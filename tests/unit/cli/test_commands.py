@@ -42,8 +42,8 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_there_are_the_commands_that_the_documents_promise():
     promised = (
-        "up demo load load-compare load-merge load-html rules tables token replay verify audit adjudicate rehearse "
-        "init dead-list dead-retry dead-discard"
+        "up demo load load-compare load-merge load-html bench rules tables token replay verify audit adjudicate "
+        "rehearse init dead-list dead-retry dead-discard"
     )
     assert set(COMMANDS) == {name.replace("-", " ") for name in promised.split()}
 

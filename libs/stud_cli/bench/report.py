@@ -1,0 +1,100 @@
+"""What came of a run, and the file that later runs are held against."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+import msgspec
+
+
+class Machine(msgspec.Struct, frozen=True):
+    """Where it was measured. ``nice``: priority of what was measured, -20 to 19. Loads: processes that wanted to run,
+    on average over the last minute; what is more than what was measured is other work.
+    """
+
+    cpus: int
+    model: str
+    system: str
+    python: str
+    nice: int
+    load_before: float = 0.0
+    load_after: float = 0.0
+
+
+class Bench(msgspec.Struct, frozen=True):
+    """A run. ``figures`` by part, in the units of their names; ``ratios`` are those among them that compare."""
+
+    brief: bool
+    runs: int
+    machine: Machine
+    seconds: float
+    figures: dict[str, dict[str, float]]
+    ratios: dict[str, float]
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """Ratios that were good once, and where."""
+
+    machine: Machine
+    runs: int
+    ratios: dict[str, float]
+
+
+class Records(msgspec.Struct, frozen=True):
+    """Those of whole runs and those of brief ones, which measure less and are compared among themselves."""
+
+    full: Recorded | None = None
+    brief: Recorded | None = None
+
+    def of(self, *, brief: bool) -> Recorded | None:
+        """Return those of runs of one kind."""
+        return self.brief if brief else self.full
+
+
+def this_machine() -> Machine:
+    """Return this machine as it is now."""
+    return Machine(
+        cpus=os.cpu_count() or 1,
+        model=_model() or platform.machine(),
+        system=f"{platform.system()} {platform.machine()}",
+        python=platform.python_version(),
+        nice=os.getpriority(os.PRIO_PROCESS, 0),
+        load_before=load(),
+    )
+
+
+def load() -> float:
+    """Return the load of the last minute."""
+    return round(os.getloadavg()[0], 2)
+
+
+def _model() -> str:
+    """Return what Linux calls the processor; empty elsewhere."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return ""
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+
+
+def read_records(path: Path) -> Records:
+    """Read what `recorded` wrote. Raises OSError, and ValueError where it is something else."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Records, strict=True)
+    except msgspec.DecodeError as error:
+        raise ValueError(f"{path}: not what `stud bench --record` writes ({error})") from None
+
+
+def recorded(bench: Bench, before: Records) -> Records:
+    """Return the records with this run's ratios instead of those of the same kind and part."""
+    then = before.of(brief=bench.brief)
+    ratios = (then.ratios if then else {}) | bench.ratios
+    now = Recorded(bench.machine, bench.runs, {name: round(value, 3) for name, value in sorted(ratios.items())})
+    return Records(before.full, now) if bench.brief else Records(now, before.brief)
+
+
+def write(value: Bench | Records, path: Path) -> None:
+    """Write it as JSON that people read too. Raises OSError."""
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")

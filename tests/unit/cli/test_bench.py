@@ -1,0 +1,136 @@
+"""`stud bench` at its edges: what is compared, what is recorded, and what cannot be run. The measuring is elsewhere."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stud_cli.bench import command, ratios
+from stud_cli.bench.parts import BENCHES, PARTS, Part, chosen
+from stud_cli.bench.report import Bench, Machine, Recorded, Records, read_records, recorded, write
+from tests.unit.cli.test_commands import run
+
+MACHINE = Machine(2, "a processor", "Linux", "3.11", 0)
+FIGURES = {"times_pokerkit": 18.0, "playnow_us_per_action": 20.0}
+NAME = "engine.times_pokerkit"
+LESS = "system.table_cpu_of_bare"
+
+
+@pytest.fixture(autouse=True)
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Figures that nobody measured, and what the scripts would have been given."""
+    given: list[list[str]] = []
+
+    async def figures_of(part: Part, arguments: list[str]) -> dict[str, float]:
+        given.append([part.script, *arguments])
+        return FIGURES
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(command, "figures_of", figures_of)
+    return given
+
+
+def held(path: str, value: float, *, brief: bool = True) -> str:
+    there = Recorded(MACHINE, 3, {NAME: value})
+    write(Records(brief=there) if brief else Records(full=there), Path(path))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "now", "then", "worse"),
+    [
+        (NAME, 20.0, 20.0, False),
+        (NAME, 13.4, 20.0, False),
+        (NAME, 13.3, 20.0, True),
+        (NAME, 200.0, 20.0, False),
+        (LESS, 2.0, 2.0, False),
+        (LESS, 2.9, 2.0, False),
+        (LESS, 3.1, 2.0, True),
+        (LESS, 0.2, 2.0, False),
+    ],
+)
+def test_a_ratio_is_worse_where_it_is_a_third_below(name: str, now: float, then: float, worse: bool):
+    (row,) = ratios.held_against({name: now}, {name: then})
+    assert row.is_worse is worse
+
+
+def test_what_was_measured_or_recorded_alone_is_not_worse():
+    rows = ratios.held_against({NAME: 1.0}, {LESS: 1.0})
+    assert [(row.ratio.name, row.share, row.is_worse) for row in rows] == [(NAME, None, False)]
+
+
+def test_only_ratios_are_taken_from_figures():
+    assert ratios.taken_from({"engine": FIGURES}) == {NAME: 18.0}
+
+
+def test_a_run_replaces_what_it_measured_and_nothing_else():
+    old = Records(full=Recorded(MACHINE, 3, {NAME: 9.0}), brief=Recorded(MACHINE, 1, {NAME: 1.0, LESS: 2.0}))
+    new = recorded(Bench(True, 1, MACHINE, 1.0, {}, {NAME: 5.0}), old)
+    assert new.full == old.full
+    assert new.brief is not None
+    assert new.brief.ratios == {NAME: 5.0, LESS: 2.0}
+
+
+@pytest.mark.parametrize(("then", "code"), [(18.0, 0), (26.9, 0), (27.1, 1)])
+def test_the_exit_code_says_whether_something_is_worse(then: float, code: int):
+    ended = run("bench", "--brief", "--only", "engine", "--against", held("r.json", then), "--json")
+    assert ended.exit_code == code, ended.output
+    told = json.loads(ended.stdout.splitlines()[-1])
+    assert told["ratios"] == {NAME: 18.0}
+    assert told["worse"] == [NAME] * code
+
+
+def test_what_is_recorded_is_what_a_later_run_is_held_against():
+    assert run("bench", "--only", "engine", "--record", "r.json", "--out", "all.json").exit_code == 0
+    there = read_records(Path("r.json")).full
+    assert there is not None
+    assert there.ratios == {NAME: 18.0}
+    assert json.loads(Path("all.json").read_bytes())["figures"]["engine"] == FIGURES
+    assert run("bench", "--only", "engine", "--against", "r.json").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--only", "poker"], "--only: no part 'poker': want some of engine, rebuild"),
+        (["--against", "nowhere.json"], "nowhere.json cannot be read"),
+        (["--against", "other.json"], "other.json: not what `stud bench --record` writes"),
+        (["--against", "full.json", "--brief"], "full.json holds nothing of a brief run"),
+    ],
+)
+def test_what_cannot_be_run_says_why(measured: list[list[str]], words: list[str], said: str):
+    Path("other.json").write_text("[]")
+    held("full.json", 1.0, brief=False)
+    ended = run("bench", *words)
+    assert ended.exit_code == 2, ended.output
+    assert said in " ".join(ended.stderr.split())
+    assert measured == []
+
+
+def test_an_installed_package_has_no_benches(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(command, "BENCHES", Path("nowhere"))
+    ended = run("bench", "--only", "engine")
+    assert ended.exit_code == 2
+    assert "run this in a clone" in " ".join(ended.stderr.split())
+
+
+def test_a_whole_run_takes_three_and_a_thousand_tables_where_asked(measured: list[list[str]]):
+    run("bench", "--only", "engine,human", "--thousand")
+    run("bench", "--only", "human", "--brief")
+    assert measured[0] == ["bench_core.py", "--runs", "3", "--json"]
+    assert measured[1] == ["bench_human.py", "--runs", "3", "--json", "--tables", "10", "100", "1000"]
+    assert measured[2][-3:] == ["--runs", "1", "--json"]
+
+
+def test_every_part_has_its_script_and_every_ratio_a_part():
+    assert [part.script for part in PARTS if not (BENCHES / part.script).is_file()] == []
+    assert {ratio.part for ratio in ratios.RATIOS} <= {part.name for part in chosen("")}
+
+
+def test_recorded_ratios_are_those_that_are_compared():
+    records = read_records(BENCHES / "recorded.json")
+    names = {ratio.name for ratio in ratios.RATIOS}
+    assert records.brief is not None  # `make bench-brief` is held against it
+    for kept in filter(None, (records.full, records.brief)):
+        assert set(kept.ratios) == names
+        assert kept.machine.cpus > 0
