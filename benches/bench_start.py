@@ -28,6 +28,11 @@ from stud_topology.services import NAMES
 
 STUD = str(Path(sys.executable).with_name("stud"))
 FLOOR = "import asyncio, grpc.aio"
+LOAD = """
+from stud_service.quick_load import nothing_collected
+with nothing_collected():
+    import {}_service.app, stud_service.run
+"""
 
 
 def cpu_s(command: Sequence[str]) -> float:
@@ -66,7 +71,7 @@ def _row() -> int:
 
 def measure(runs: int = 3) -> dict[str, float]:
     """Medians; seconds, and multiples of Python's own start."""
-    loads = {name: f"import {name}_service.app, stud_service.run" for name in NAMES}
+    loads = {name: LOAD.format(name) for name in NAMES}
     cpu_s([STUD, "--help"])  # compiles what was not yet
     figures: dict[str, list[float]] = {}
     for _ in range(runs):

@@ -48,7 +48,7 @@ def act(state: Table, command: cmd.Act, ctx: Context) -> Answer:
         return Rejection(Reason.ILLEGAL_ACTION, text, rule, hand.options)
     draft = Draft(state, ctx)
     take(draft, seat, option, command.turn_id, _BY_PRE_ACTION if command.by_pre_action else _BY_PLAYER)
-    _give_turn(draft, hand.order.index(seat) + 1)
+    go_on(draft, seat)
     return draft
 
 

@@ -22,6 +22,7 @@ _OPEN: Final = ev.Verb.OPEN  # the first of the wagers
 _HIGH: Final = ev.Size.HIGH
 _BETTING: Final = Phase.BETTING
 _SHOWDOWN: Final = Phase.SHOWDOWN
+_NOBODY: Final = [False] * 9
 _TWO_REMAIN: Final = HeadsUp.TWO_REMAIN_BEFORE_CAP
 
 
@@ -92,7 +93,7 @@ def _count_wager(state: Table, hand: Hand, event: ev.ActionTaken) -> None:
     ruleset = state.rules.ruleset
     hand.full_level = event.to
     hand.wagers += 1
-    hand.acted = acted = [False] * 9
+    hand.acted = acted = _NOBODY.copy()
     acted[event.seat] = True
     if event.size is _HIGH:
         hand.locked = True
