@@ -41,20 +41,15 @@ for _module in (table_events, deck_events, verdict_events, ledger_events):
     register(*(cls for cls in vars(_module).values() if isinstance(cls, type) and cls.__name__ in _FIELDS))
 
 
-class _Readers(dict[str, "Decoder | None"]):
-    """Decoders by the name of an event's field, compiled when the first of its kind is read; None for a kind that this
-    build does not know.
-    """
+class _Readers(dict[str, Decoder]):
+    """Decoders by the name of an event's field, compiled when the first of its kind is read."""
 
     def __init__(self, decoder_of: Callable[[type], Decoder]) -> None:
         super().__init__()
         self._decoder_of = decoder_of
 
-    def __missing__(self, field: str) -> Decoder | None:
-        cls = _CLASSES.get(field)
-        if cls is None:
-            return None
-        self[field] = found = self._decoder_of(cls)
+    def __missing__(self, field: str) -> Decoder:
+        self[field] = found = self._decoder_of(_CLASSES[field])
         return found
 
 
@@ -112,15 +107,12 @@ def read_event(message: commit_pb2.Event) -> Any | None:
 
 def _read(message: Any, readers: _Readers) -> Any | None:
     which = message.WhichOneof("body")
-    read = readers[which] if which else None
-    if read is None:
+    if which is None:
         if message.ignorable:
             return None
-        raise UnknownEventError(
-            f"unknown event {which or '(not set)'}, not marked ignorable: this build is too old for the log"
-        )
+        raise UnknownEventError("unknown event, not marked ignorable: this build is too old for the log")
     try:
-        return read(getattr(message, which))
+        return readers[which](getattr(message, which))
     except (ValueError, IndexError, DecodeError) as error:
         raise WireError(f"{which}: {error}") from error
 

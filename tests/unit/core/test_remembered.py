@@ -37,6 +37,16 @@ def test_what_is_forgotten_is_not_known():
     assert len(known) == 2
 
 
+def test_what_is_put_without_its_name_is_forgotten_with_its_hand():
+    known = Generations()
+    known.put_unnamed("ada", "r", CONTENT, 1)
+    known.turn()
+    assert known.get(name_of("ada", "r")) == First(CONTENT[:CONTENT_SIZE], 1)
+    known.put_unnamed("ada", "s", CONTENT, 2)
+    known.turn()
+    assert [known.get(name_of("ada", request)) is not None for request in "rs"] == [False, True]
+
+
 def test_what_is_put_without_its_name_is_found_by_it():
     named, unnamed = Remembered(), Remembered()
     for version, request in enumerate("rsr"):
