@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benches.grouped_xadd import GroupedXadd
 from benches.priority import hand_on
 from stud_cli.local.log_server import EmbeddedServer
+from stud_cli.local.stopping import run_with_one_stop
 from stud_eventlog import keys
 from stud_eventlog.log import EventLog
 from stud_eventlog.memory import MemoryEventLog
@@ -148,8 +149,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3, help="runs of which the median counts (default 3)")
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     arguments = parser.parse_args()
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        figures = runner.run(medians(arguments.streams, arguments.in_flight, arguments.seconds, arguments.runs))
+    measuring = medians(arguments.streams, arguments.in_flight, arguments.seconds, arguments.runs)
+    figures = run_with_one_stop(measuring, new_event_loop)
     report = {name: round(value, 3) for name, value in figures.items()}
     for name, value in report.items():
         print(f"{name:>44} {value:>12,.3f}")

@@ -4,8 +4,9 @@
 
 For each number of tables a system of its own is filled by `stud load --rate human`: think times are exponential with
 a mean of 3 s, 3 s between hands, a fixed seed for both (decks are random). Told are shares of one core and microseconds
-an action. Before that: a system without a table (``empty``), and one with as many as the smallest number, everybody
-seated and watching, nobody playing (``seated``). The memory of the table process for a table that is played, with its
+an action. Before that: a system without a table (``empty``), and one with as many as the greatest number, up to a
+hundred, everybody seated and watching, nobody playing (``seated``). Tables begin over longer than a hand lasts, or all
+hands of the window would be in the same street. The memory of the table process for a table that is played, with its
 streams, is the difference between the greatest and the smallest number of tables. Medians of several runs.
 """
 
@@ -31,6 +32,7 @@ import stud_service  # noqa: F401  (settles how gRPC runs)
 
 from benches.priority import hand_on
 from stud_cli.load.places import Place, opened
+from stud_cli.local.stopping import run_with_one_stop
 from stud_load import LoadPlan, Target, parse_rate, run
 from stud_load.crew import Crew
 from stud_load.report import summary
@@ -40,8 +42,11 @@ from stud_topology.services import NAMES
 
 LOG: Final = "log server"
 PROCESSES: Final = (LOG, *NAMES)
-SETTLED_S: Final = 1.0
+SETTLED_S: Final = 5.0
 """From the end of a start, or of seating, until nothing of it is under way."""
+
+MOST_SEATED: Final = 100
+"""Tables at which everybody sits and nobody plays."""
 
 
 async def _shares(place: Place, seconds: float) -> dict[str, float]:
@@ -100,7 +105,8 @@ async def measure(plan: LoadPlan, tables: Sequence[int], runs: int) -> dict[str,
     """Return medians; what is of so many tables begins with ``tables_N.``."""
     taken: dict[str, list[float]] = {}
     for number in range(runs):
-        once = await idle(msgspec.structs.replace(plan, tables=min(tables), run_id=f"{number}i"), plan.seconds)
+        seated = min(MOST_SEATED, max(tables))
+        once = await idle(msgspec.structs.replace(plan, tables=seated, run_id=f"{number}i"), plan.seconds)
         for count in tables:
             of = await played(msgspec.structs.replace(plan, tables=count, run_id=f"{number}"))
             once |= {f"tables_{count}.{name}": value for name, value in of.items()}
@@ -119,7 +125,7 @@ def main() -> None:
     parser.add_argument("--players", type=int, default=8, help="at each table, 2..8 (default 8)")
     parser.add_argument("--spectators", type=int, default=0, help="of each table (default none)")
     parser.add_argument("--seconds", type=float, default=60.0, help="of each measurement (default 60)")
-    parser.add_argument("--ramp", type=float, default=60.0, help="seconds over which tables begin (default 60)")
+    parser.add_argument("--ramp", type=float, default=130.0, help="seconds over which tables begin (default 130)")
     parser.add_argument("--warm", type=float, default=10.0, help="seconds from then until it is measured (default 10)")
     parser.add_argument("--runs", type=int, default=3, help="runs of which the median counts (default 3)")
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
@@ -133,8 +139,7 @@ def main() -> None:
         seconds=arguments.seconds,
         channels=16,
     ).check()
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        figures = runner.run(measure(plan, arguments.tables, arguments.runs))
+    figures = run_with_one_stop(measure(plan, arguments.tables, arguments.runs), new_event_loop)
     report = {name: round(value, 4) for name, value in figures.items()}
     for name, value in report.items():
         print(f"{name:>44} {value:>12,.4f}")

@@ -13,7 +13,6 @@ several runs, taken in turns.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import gc
 import json
 import os
@@ -36,6 +35,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benches.bench_core import Log, Player
 from stud_cli.local.log_server import EmbeddedServer
+from stud_cli.local.stopping import run_with_one_stop
 from stud_core import events as table_events
 from stud_core import ruleset
 from stud_core.evolve import apply
@@ -216,7 +216,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3, help="runs of which the median counts (default 3)")
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     arguments = parser.parse_args()
-    report = {name: round(value, 2) for name, value in asyncio.run(measure(arguments.hands, arguments.runs)).items()}
+    report = {
+        name: round(value, 2) for name, value in run_with_one_stop(measure(arguments.hands, arguments.runs)).items()
+    }
     for name, value in report.items():
         print(f"{name:>28} {value:>12,.2f}")
     if arguments.json:

@@ -23,6 +23,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from stud_cli.local.parent_death import bound_to_us
 from stud_cli.local.ports import Port
 from stud_topology.services import NAMES
 
@@ -49,7 +50,9 @@ def ready_s() -> tuple[float, float]:
         command = [STUD, "up", "--json", "--data", f"{directory}/data", "--port", str(_row())]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         began = time.monotonic()
-        with subprocess.Popen(command, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as up:
+        with subprocess.Popen(
+            bound_to_us(command), cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as up:
             assert up.stdout is not None
             line = up.stdout.readline()
             took = time.monotonic() - began

@@ -6,7 +6,8 @@ In turns: a system of its own, filled by `stud load` as fast as it answers, what
 then `bare_server.py` with as many tables and viewers and as many bytes an update, on a log server that syncs each write
 too. Connections, decoding and recorder are the same, and so are the event loop and gRPC's settings. The bare server
 sends each viewer of a table an update for an action, and the actor a result besides. All of it runs on this machine, so
-the driver takes from both. Medians of several runs; ratios are taken in each run.
+the driver takes from both. Then the system again with as many spectators as players, which says what one update to one
+viewer costs. Medians of several runs; ratios are taken in each run.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import stud_service  # noqa: F401  (settles how gRPC runs)
@@ -35,6 +38,7 @@ from benches.priority import hand_on
 from stud_cli.load.places import opened
 from stud_cli.local.log_server import EmbeddedServer
 from stud_cli.local.parent_death import bound_to_us
+from stud_cli.local.stopping import run_with_one_stop
 from stud_load import LoadPlan, run
 from stud_load.recorder import Count, Measure
 from stud_load.report import figures_of, summary
@@ -115,8 +119,19 @@ def ratios(of_system: Mapping[str, float], of_bare: Mapping[str, float]) -> dict
     }
 
 
-async def measure(plan: LoadPlan, runs: int) -> dict[str, float]:
-    """Return medians: of the system (``system_…``), of the bare server (``bare_…``), and of their ratios."""
+def per_update(narrow: Mapping[str, float], wide: Mapping[str, float]) -> dict[str, float]:
+    """Return what one more update costs, told to one more viewer: what is dearer, by how many updates it is more."""
+    more = wide["deliveries_per_action"] - narrow["deliveries_per_action"]
+    return {
+        f"{name}_us_per_update": (wide[f"{name}_us_per_action"] - narrow[f"{name}_us_per_action"]) / more
+        for name in ("table", "driver")
+    }
+
+
+async def measure(plan: LoadPlan, runs: int, *, viewers: bool) -> dict[str, float]:
+    """Return medians: of the system (``system_…``), of the bare server (``bare_…``), and of their ratios.
+    ``viewers``: also with as many spectators as players, for what one update costs.
+    """
     taken: dict[str, list[float]] = {}
     for _ in range(runs):
         of_system = await system(plan)
@@ -124,6 +139,9 @@ async def measure(plan: LoadPlan, runs: int) -> dict[str, float]:
         once = ratios(of_system, of_bare)
         once |= {f"system_{name}": value for name, value in of_system.items()}
         once |= {f"bare_{name}": value for name, value in of_bare.items()}
+        if viewers:
+            wide = await system(msgspec.structs.replace(plan, spectators=plan.players))
+            once |= per_update(of_system, wide)
         for name, value in once.items():
             taken.setdefault(name, []).append(value)
     return {name: statistics.median(values) for name, values in taken.items()}
@@ -136,6 +154,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement (default 20)")
     parser.add_argument("--warm", type=float, default=5.0, help="seconds before it (default 5)")
     parser.add_argument("--runs", type=int, default=3, help="runs of which the median counts (default 3)")
+    parser.add_argument("--viewers", action=argparse.BooleanOptionalAction, default=True, help="with spectators, too")
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     arguments = parser.parse_args()
     plan = LoadPlan(
@@ -147,8 +166,8 @@ def main() -> None:
         channels=16,
         run_id=f"{time.time_ns() & 0xFFFFFF:06x}",
     ).check()
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        report = {name: round(value, 3) for name, value in runner.run(measure(plan, arguments.runs)).items()}
+    figures = run_with_one_stop(measure(plan, arguments.runs, viewers=arguments.viewers), new_event_loop)
+    report = {name: round(value, 3) for name, value in figures.items()}
     for name, value in report.items():
         print(f"{name:>36} {value:>12,.3f}")
     if arguments.json:

@@ -49,6 +49,7 @@ def test_the_system_beside_a_bare_server():
     assert figures["bare_bytes_per_update"] == pytest.approx(figures["system_bytes_per_update"], abs=4)
     assert figures["actions_of_bare"] > 0
     assert figures["table_cpu_of_bare"] > 0
+    assert "table_us_per_update" in figures
 
 
 def test_tables_at_the_pace_of_people():

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from stud_cli.bench.parts import BENCHES, NAMES, Part, chosen
 from stud_cli.bench.ratios import Row, held_against, taken_from
-from stud_cli.bench.report import Bench, Recorded, Records, load, read_records, recorded, this_machine, write
+from stud_cli.bench.report import Bench, Records, load, read_records, recorded, this_machine, write
 from stud_cli.bench.scripts import Shown, figures_of
 from stud_cli.exit_codes import FINE, FOUND, could_not_run, said_as
 from stud_cli.local.stopping import run_with_one_stop
@@ -52,7 +52,7 @@ def bench(
     before = _read(record) if record is not None and record.exists() else Records()
     out_to = notes if json_output else console
     told = run_with_one_stop(_measured(parts, runs or (1 if brief else 3), out_to, brief=brief, thousand=thousand))
-    rows = held_against(told.ratios, then.ratios if then else {})
+    rows = held_against(told.ratios, then)
     for path, value in ((out, told), (record, recorded(told, before))):
         if path is not None:
             with said_as(f"{path} cannot be written ({{}})", OSError):
@@ -69,12 +69,12 @@ def _read(path: Path) -> Records:
         return read_records(path)
 
 
-def _recorded(path: Path | None, *, brief: bool) -> Recorded | None:
+def _recorded(path: Path | None, *, brief: bool) -> dict[str, float]:
     """Return what this run is held against. Raises CouldNotRun where it is asked for and there is none."""
     if path is None:
-        return None
-    then = _read(path).of(brief=brief)
-    if then is None:
+        return {}
+    then = _read(path).ratios(brief=brief)
+    if not then:
         kind = "brief" if brief else "whole"
         could_not_run(f"{path} holds nothing of a {kind} run: record one with `stud bench --record {path}`")
     return then

@@ -51,8 +51,8 @@ PARTS: Final = (
         "system",
         "the system beside a bare server",
         "bench_system.py",
-        ("--tables", "16", "--seconds", "4", "--warm", "1"),
-        90,
+        ("--tables", "16", "--seconds", "4", "--warm", "1", "--no-viewers"),
+        140,
         20,
     ),
     Part(
@@ -61,7 +61,7 @@ PARTS: Final = (
         "bench_human.py",
         ("--tables", "4", "16", "--seconds", "4", "--ramp", "2", "--warm", "1"),
         480,
-        50,
+        60,
     ),
 )
 NAMES: Final = tuple(part.name for part in PARTS)

@@ -35,7 +35,7 @@ class Bench(msgspec.Struct, frozen=True):
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """Ratios that were good once, and where."""
+    """Ratios of one part that were good once, and where and of how many runs they are."""
 
     machine: Machine
     runs: int
@@ -43,14 +43,17 @@ class Recorded(msgspec.Struct, frozen=True):
 
 
 class Records(msgspec.Struct, frozen=True):
-    """Those of whole runs and those of brief ones, which measure less and are compared among themselves."""
+    """By part: those of whole runs and those of brief ones, which measure less and are compared among themselves. Parts
+    may be of different runs, so each says where it comes from.
+    """
 
-    full: Recorded | None = None
-    brief: Recorded | None = None
+    full: dict[str, Recorded] = {}
+    brief: dict[str, Recorded] = {}
 
-    def of(self, *, brief: bool) -> Recorded | None:
-        """Return those of runs of one kind."""
-        return self.brief if brief else self.full
+    def ratios(self, *, brief: bool) -> dict[str, float]:
+        """Return those of runs of one kind, by name."""
+        parts = self.brief if brief else self.full
+        return {name: value for part in parts.values() for name, value in part.ratios.items()}
 
 
 def this_machine() -> Machine:
@@ -89,10 +92,12 @@ def read_records(path: Path) -> Records:
 
 def recorded(bench: Bench, before: Records) -> Records:
     """Return the records with this run's ratios instead of those of the same kind and part."""
-    then = before.of(brief=bench.brief)
-    ratios = (then.ratios if then else {}) | bench.ratios
-    now = Recorded(bench.machine, bench.runs, {name: round(value, 3) for name, value in sorted(ratios.items())})
-    return Records(before.full, now) if bench.brief else Records(now, before.brief)
+    now: dict[str, Recorded] = {}
+    for part in bench.figures:
+        ratios = {name: round(value, 3) for name, value in bench.ratios.items() if name.startswith(f"{part}.")}
+        if ratios:
+            now[part] = Recorded(bench.machine, bench.runs, ratios)
+    return Records(before.full, before.brief | now) if bench.brief else Records(before.full | now, before.brief)
 
 
 def write(value: Bench | Records, path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -50,7 +49,7 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
     if process.returncode is not None:
         return
     with contextlib.suppress(ProcessLookupError):
-        process.send_signal(signal.SIGINT)  # as Ctrl-C, so that it cleans up
+        process.terminate()
     try:
         async with asyncio.timeout(ENDS_WITHIN_S):
             await process.wait()
