@@ -131,11 +131,20 @@ async def _played(*, closed: bool) -> History:
                 game = Game(system, T)
                 await game.begin(3)
                 await game.play(3 if closed else 2, STAY)
+                await _settled(system, game)
                 if closed:
                     await game.close()
                 return taken(system.store, KeyRing.load(system.keys_dir, "referee").key("referee"))
     finally:
         structlog.configure(**before)
+
+
+async def _settled(system: MemorySystem, game: Game) -> None:
+    """Waits until the ledger has booked what the referee has verified; the wallet reads a little later."""
+    ledger = system.service("wallet").books["EUR"]
+    async with asyncio.timeout(1):
+        while ledger.state.settled.get(game.id, 0) < game.table.verified_hand:  # noqa: ASYNC110 - in virtual time
+            await asyncio.sleep(0.001)
 
 
 def taken(store: MemoryStore, key: Key) -> History:
