@@ -151,7 +151,7 @@ up: $(STAMP) ## run the four services here on an embedded server until Ctrl-C
 	$(BIN)/stud up $(ARGS)
 
 .PHONY: bench
-bench: $(STAMP) ## every figure of docs/capacity.md on this machine, medians of three runs: half an hour and more
+bench: $(STAMP) ## every figure of docs/capacity.md on this machine, medians of three runs: about an hour
 	$(BIN)/stud bench $(ARGS)
 
 # Parts whose ratios stand still on a machine that does other things too.

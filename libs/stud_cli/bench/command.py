@@ -88,7 +88,7 @@ async def _measured(parts: Sequence[Part], runs: int, out: Console, *, brief: bo
             async with shown.during(part, part.lasts_s(runs, brief=brief)):
                 figures[part.name] = await figures_of(part, part.arguments(runs, brief=brief, thousand=thousand))
     machine = msgspec.structs.replace(machine, load_after=load())
-    return Bench(brief, runs, machine, round(time.monotonic() - began, 1), figures, taken_from(figures))
+    return Bench(brief, runs, machine, round(time.monotonic() - began, 1), figures, taken_from(figures, brief=brief))
 
 
 def _show(told: Bench, rows: Sequence[Row], out: Console) -> None:

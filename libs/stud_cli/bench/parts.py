@@ -36,7 +36,7 @@ class Part(NamedTuple):
 
 
 PARTS: Final = (
-    Part("engine", "the rules beside PokerKit", "bench_core.py", ("--hands", "30"), 30, 3),
+    Part("engine", "the rules beside PokerKit", "bench_core.py", ("--hands", "30"), 50, 7),
     Part("rebuild", "a rebuild beside the eventsourcing library", "bench_rebuild.py", ("--hands", "20"), 15, 3),
     Part(
         "append",
@@ -60,7 +60,7 @@ PARTS: Final = (
         "tables at the pace of people",
         "bench_human.py",
         ("--tables", "4", "16", "--seconds", "4", "--ramp", "2", "--warm", "1"),
-        480,
+        600,
         60,
     ),
 )
