@@ -30,7 +30,7 @@ from stud_topology.services import NAMES
 STUD = str(Path(sys.executable).with_name("stud"))
 FLOOR = "import asyncio, grpc.aio"
 LOAD = """
-from stud_service.quick_load import nothing_collected
+from stud_service.garbage import nothing_collected
 with nothing_collected():
     import {}_service.app, stud_service.run
 """

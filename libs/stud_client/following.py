@@ -164,6 +164,17 @@ class Following(ABC):
     async def _converse(self) -> None:
         """Holds one stream until the server ends it; raises AioRpcError when it breaks."""
 
+    async def _hear(self, call: Any) -> None:
+        """Takes what a stream tells, until it ends."""
+        plain = Plain()
+        async for message in call:
+            for said in plain.told_by(message):
+                self._take(said)
+
+    def _take(self, said: pb.TableUpdate | pb.CommandResult) -> None:
+        if isinstance(said, pb.TableUpdate):
+            self._receive(said)
+
     def _subscribe(self) -> pb.Subscribe:
         return pb.Subscribe(table=self.table, after_version=self._version, head_hash=self._head_hash, accepts=ACCEPTS)
 
@@ -174,11 +185,7 @@ class Watching(Following):
     async def _converse(self) -> None:
         call: Any = self._tables.Watch(pb.WatchRequest(subscribe=self._subscribe()))
         try:
-            plain = Plain()
-            async for message in call:
-                for said in plain.told_by(message):
-                    if isinstance(said, pb.TableUpdate):
-                        self._receive(said)
+            await self._hear(call)
         finally:
             call.cancel()  # else the server would go on serving a stream that nobody reads
 

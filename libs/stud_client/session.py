@@ -16,7 +16,6 @@ from stud.table.v1.table_service_pb2_grpc import TableServiceStub
 from stud_client.calling import attempts, new_request_id
 from stud_client.errors import StudError, from_result
 from stud_client.following import FIRST_PAUSE_S, LONGEST_PAUSE_S, Following, stop_task
-from stud_client.plain import Plain
 from stud_eventlog.pauses import Pauses
 
 COMMAND_TIMEOUT_S = 10.0
@@ -178,16 +177,15 @@ class TableSession(Following):
         self._mail.set()
         writing = asyncio.get_running_loop().create_task(self._write(call.write), name=f"play {self.table}")
         try:
-            plain = Plain()
-            async for message in call:
-                for said in plain.told_by(message):
-                    if isinstance(said, pb.TableUpdate):
-                        self._receive(said)
-                    else:
-                        self._answer(said)
+            await self._hear(call)
         finally:
             call.cancel()  # else the server would go on serving a stream that nobody reads
             await stop_task(writing)
+
+    def _take(self, said: pb.TableUpdate | pb.CommandResult) -> None:
+        super()._take(said)
+        if isinstance(said, pb.CommandResult):
+            self._answer(said)
 
     def _answer(self, result: pb.CommandResult) -> None:
         self._progress = True

@@ -11,7 +11,7 @@ from typing import Final
 from stud_load.panel import per_s
 from stud_load.plots import Axis, Series, even, plot
 from stud_load.recorder import MEANING, Count, Measure, decoded
-from stud_load.report import Report, figures_of
+from stud_load.report import PROCESS_COLUMNS, Report, figures_of
 
 STYLE: Final = """
 :root{color-scheme:light dark;--ink:#1c1c1c;--dim:#667;--line:#d8d8de;--paper:#fff}
@@ -122,16 +122,7 @@ def _distribution(report: Report) -> str:
 
 
 def _processes(report: Report) -> str:
-    rows = [
-        (
-            name,
-            f"{use.cpu_s / max(1e-9, report.seconds):.0%}",
-            f"{report.cpu_us_per_action(name):,.0f}",
-            f"{use.peak_mib:,.0f}",
-        )
-        for name, use in report.usage.items()
-    ]
-    return _table(("process", "of a core", "CPU µs per action", "MiB at most"), rows)
+    return _table(PROCESS_COLUMNS, report.process_rows())
 
 
 def _usage(report: Report) -> list[str]:

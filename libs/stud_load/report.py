@@ -36,6 +36,9 @@ class Machine(msgspec.Struct, frozen=True):
     python: str
 
 
+PROCESS_COLUMNS = ("process", "of a core", "CPU µs per action", "MiB at most")
+
+
 class Report(msgspec.Struct):
     """A run. ``measures`` and the timeline hold encoded histograms of microseconds (`recorder.decoded`); ``checks``
     says what was looked at, and what came of it; ``notes`` what a reader has to know.
@@ -72,6 +75,18 @@ class Report(msgspec.Struct):
     def figures(self, measure: Measure) -> Figures:
         """Return one measure in milliseconds."""
         return figures_of(decoded(self.measures.get(measure, "")))
+
+    def process_rows(self) -> list[tuple[str, str, str, str]]:
+        """Return what each process used, in words: see ``PROCESS_COLUMNS``."""
+        return [
+            (
+                name,
+                f"{use.cpu_s / max(1e-9, self.seconds):.0%}",
+                f"{self.cpu_us_per_action(name):,.0f}",
+                f"{use.peak_mib:,.0f}",
+            )
+            for name, use in self.usage.items()
+        ]
 
     def cpu_us_per_action(self, name: str) -> float:
         """Return what one action costs a process, microseconds of CPU."""

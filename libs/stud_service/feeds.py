@@ -204,14 +204,15 @@ class FeedReader:
 
     async def _read(self) -> list[FeedEntry]:
         now = asyncio.get_running_loop().time()
+        if self._gather_s and self._next_read_at > now:
+            await asyncio.sleep(self._next_read_at - now)
+            now = asyncio.get_running_loop().time()
         for feed in [feed for feed, until in self._stalled_until.items() if until <= now]:
             del self._stalled_until[feed]
         positions = {feed: at for feed, at in self._positions.items() if feed not in self._stalled_until}
         if not positions:
             await asyncio.sleep(self._block_ms / 1000)
             return []
-        if self._gather_s and self._next_read_at > now:
-            await asyncio.sleep(self._next_read_at - now)
         entries = await self._log.read_feeds(positions, self._limit, self._block_ms)
         self._next_read_at = asyncio.get_running_loop().time() + self._gather_s
         return entries

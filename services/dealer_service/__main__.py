@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from stud_service.quick_load import nothing_collected
+from stud_service.garbage import nothing_collected
 
 if __name__ == "__main__":
     with nothing_collected():

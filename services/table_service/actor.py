@@ -52,7 +52,7 @@ from table_service.clocks import (
     waits_for_cards,
 )
 from table_service.commits import LOBBY, NotConserved, Prepared, prepare
-from table_service.hub import Hub
+from table_service.hub import Done, Hub
 from table_service.mail import Mail, Outcome
 from table_service.meters import TableMeters
 from table_service.private_views import Own, own, private_view
@@ -364,7 +364,8 @@ class TableActor:
             self._lost_time = OUTAGE
         elif restarts:
             self._lost_time = ""
-        self._publish(made, head, now, (mail.actor, mail.request_id) if mail.request_id and not mail.ahead else None)
+        asked = bool(mail.request_id) and not mail.ahead
+        self._publish(made, head, now, Done(mail.actor, mail.request_id, mail.digest) if asked else None)
         return Outcome(version, number_of(made.events))
 
     def _judged_at(self, mail: Mail) -> int:
@@ -388,6 +389,7 @@ class TableActor:
         for event in made.events:
             if isinstance(event, ev.HandEnded | ev.HandVoided):
                 self._ended_at_ms = meta.at_ms
+                self._seen.clear()  # nobody's cards outlive their hand here
             elif isinstance(event, ev.DealRequested):
                 self._asked_at_ms = meta.at_ms
         self._act_ahead()
@@ -430,7 +432,7 @@ class TableActor:
 
     # --------------------------------------------------------------- viewers
 
-    def _publish(self, made: Prepared, head: Head, at_ms: int, done: tuple[str, str] | None) -> None:
+    def _publish(self, made: Prepared, head: Head, at_ms: int, done: Done | None) -> None:
         quiet = not asks_somebody(self.table)
         step = updates.commit_step(self.table_id, self._view(), head, at_ms, made.message.events, quiet=quiet)
         self.hub.publish(step, self.private_part, done)

@@ -10,6 +10,7 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 
+import msgspec
 import structlog
 
 from stud.table.v1 import table_service_pb2 as pb
@@ -33,8 +34,9 @@ HOLD_S = 0.02
 
 class Viewer:
     """One stream. ``account`` decides which private part is appended; ``accepts`` is what its client understands beyond
-    the first version of the contract; ``awaits`` is the request id of the command that is being done for it.
-    ``dropped`` means that nothing more is queued, and ``why`` how it ends: with a refusal, or with OK (None).
+    the first version of the contract; ``awaits`` is the digest of the command that is being done for it: with
+    other content, on another stream, its request id is refused. ``dropped`` means that nothing more is queued, and
+    ``why`` how it ends: with a refusal, or with OK (None).
     """
 
     __slots__ = ("_held", "_told", "accepts", "account", "awaits", "dropped", "drops", "queue", "why")
@@ -49,7 +51,7 @@ class Viewer:
     ) -> None:
         self.account = account
         self.accepts = frozenset(accepts)
-        self.awaits = ""
+        self.awaits = b""
         self.drops: Counter[str] = Counter() if drops is None else drops
         self.queue: asyncio.Queue[Outgoing | bytes | None] = asyncio.Queue(limit + 1)
         self.dropped = False
@@ -128,8 +130,13 @@ class Viewer:
 PrivatePart = Callable[[str], bytes]
 """Account -> its part of an update, empty for somebody without a seat."""
 
-Done = tuple[str, str]
-"""Account and request id of a command that was written."""
+
+class Done(msgspec.Struct, frozen=True):
+    """A command that was written: whose, its request id, and the digest of what was asked."""
+
+    account: str
+    request_id: str
+    digest: bytes
 
 
 class Hub:
@@ -212,10 +219,10 @@ class Hub:
 
 def _result(viewer: Viewer, step: Step, done: Done | None) -> bytes:
     """Return the result of the command that this stream waits for, if this step is what it did."""
-    if done is None or not viewer.awaits or (viewer.account, viewer.awaits) != done:
+    if done is None or not viewer.awaits or (viewer.account, viewer.awaits) != (done.account, done.digest):
         return b""
-    viewer.awaits = ""
-    return result_part(done[1], step.version)
+    viewer.awaits = b""
+    return result_part(done.request_id, step.version)
 
 
 def _cannot_be_shown() -> Refused:

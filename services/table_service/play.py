@@ -125,12 +125,13 @@ async def _listen(actor: TableActor, viewer: Viewer, requests: Any, account: str
             name = message.WhichOneof("body")
             body = getattr(message, name) if name else None
             too_many = actor.runtime.limits.note(account)
-            request_id = getattr(body, "request_id", "")
-            viewer.awaits = request_id if inline and name in handlers.COMMANDS else ""
+            awaits = viewer.awaits = (
+                handlers.content_of(body) if inline and body is not None and name in handlers.COMMANDS else b""
+            )
             result = await _answer(actor, account, name, body)
-            if viewer.awaits != request_id and inline and name in handlers.COMMANDS:
+            if viewer.awaits != awaits:
                 continue  # the result has come with the update of what was done
-            viewer.awaits = ""
+            viewer.awaits = b""
             if result.reason == RATE_LIMITED or (result.reason and too_many):
                 await actor.runtime.limits.hold(account)
             viewer.offer(pb.PlayResponse(result=result).SerializeToString())

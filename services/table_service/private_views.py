@@ -46,6 +46,9 @@ class Own(msgspec.Struct, frozen=True):
     prompts: tuple[Prompt, ...] = ()
     ante: int = 0
 
+    def __repr__(self) -> str:
+        return "<Own>"  # there are down cards in it
+
 
 def own(
     table: Table, sitting: Sitting, down: Sequence[int], chosen: PreAction | None = None, *, is_due: bool = False

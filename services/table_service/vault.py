@@ -1,6 +1,7 @@
-"""Opens sealed down cards: the only place of the table service where a hidden card exists in clear.
+"""Opens sealed down cards: the only place of the table service that can.
 
-Values are handed straight to the showdown command and to their owner's private view. ``repr`` says nothing.
+Values are handed straight to the showdown command and to their owner's private view, which is kept until it changes or
+the hand is over. ``repr`` says nothing.
 """
 
 from __future__ import annotations

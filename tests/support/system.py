@@ -22,8 +22,9 @@ from stud_cli.inspect.findings import Verification
 from stud_cli.inspect.verdicts import read_verdicts
 from stud_cli.inspect.verify import verify_table
 from stud_cli.local.callers import Callers
+from stud_cli.local.children import end
 from stud_cli.local.log_server import EmbeddedServer
-from stud_cli.local.system import SERVICES, LocalSystem
+from stud_cli.local.system import SERVICES, STOP_WITHIN_S, LocalSystem
 from stud_client import StudClient
 from stud_eventlog import keys
 from stud_eventlog.redis_streams import RedisEventLog
@@ -86,7 +87,7 @@ class LiveStack(LocalSystem):
         self.stopping = True
         ended = [process for process in self.processes.values() if process.returncode is None]
         self.processes.clear()
-        await asyncio.gather(*(self._end(process) for process in ended))
+        await asyncio.gather(*(end(process, STOP_WITHIN_S) for process in ended))
         await self.server.stop()
 
     async def restart_service(self, name: str) -> None:

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from stud_cli.bench.parts import BENCHES, Part
 from stud_cli.exit_codes import CouldNotRun
+from stud_cli.local.children import end
 from stud_cli.local.parent_death import bound_to_us
 
 LAST_WORDS: Final = 8
@@ -35,7 +36,7 @@ async def figures_of(part: Part, arguments: Sequence[str]) -> dict[str, float]:
     try:
         out, err = await process.communicate()
     finally:
-        await _ended(process)
+        await end(process, ENDS_WITHIN_S)
     if process.returncode:
         words = "\n".join(err.decode(errors="replace").splitlines()[-LAST_WORDS:])
         raise CouldNotRun(f"{part.name}: {part.script} ended with {process.returncode}: {words}")
@@ -43,19 +44,6 @@ async def figures_of(part: Part, arguments: Sequence[str]) -> dict[str, float]:
         return msgspec.json.decode(out.splitlines()[-1], type=dict[str, float])
     except (IndexError, msgspec.DecodeError) as error:
         raise CouldNotRun(f"{part.name}: the last line of {part.script} holds no figures ({error})") from None
-
-
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is not None:
-        return
-    with contextlib.suppress(ProcessLookupError):
-        process.terminate()
-    try:
-        async with asyncio.timeout(ENDS_WITHIN_S):
-            await process.wait()
-    except TimeoutError:
-        process.kill()
-        await process.wait()
 
 
 class Shown:

@@ -8,6 +8,7 @@ from rich.markup import escape
 from stud_cli.output import table_of
 from stud_load import Report
 from stud_load.recorder import MEANING, Count, Measure
+from stud_load.report import PROCESS_COLUMNS
 
 
 def show(report: Report, out: Console) -> None:
@@ -23,17 +24,7 @@ def show(report: Report, out: Console) -> None:
     columns = ("milliseconds", "count", "p50", "p90", "p99", "p99.9", "max")
     out.print(table_of("Latency", columns, rows, right=columns[1:]))
     if report.usage:
-        processes = [
-            (
-                name,
-                f"{use.cpu_s / max(1e-9, report.seconds):.0%}",
-                f"{report.cpu_us_per_action(name):,.0f}",
-                f"{use.peak_mib:,.0f}",
-            )
-            for name, use in report.usage.items()
-        ]
-        names = ("process", "of a core", "CPU µs per action", "MiB at most")
-        out.print(table_of("Processes", names, processes, right=names[1:]))
+        out.print(table_of("Processes", PROCESS_COLUMNS, report.process_rows(), right=PROCESS_COLUMNS[1:]))
     for title, counts in (
         ("Refused", report.refusals),
         ("Refused as it should be", report.expected_refusals),

@@ -11,6 +11,7 @@ import msgspec
 from stud_cli.exit_codes import CouldNotRun
 from stud_cli.load.places import Place
 from stud_cli.load.worker import GO, Job, Message
+from stud_cli.local.children import end
 from stud_cli.local.parent_death import bound_to_us
 from stud_load import LoadPlan, Report, run
 from stud_load.merging import merged, together
@@ -96,16 +97,7 @@ class _Crew:
 
     async def stop(self) -> None:
         """End what still runs."""
-        for process in self._processes:
-            if process.returncode is None:
-                process.terminate()
-        for process in self._processes:
-            try:
-                async with asyncio.timeout(ENDS_WITHIN_S):
-                    await process.wait()
-            except TimeoutError:
-                process.kill()
-                await process.wait()
+        await asyncio.gather(*(end(process, ENDS_WITHIN_S) for process in self._processes))
 
 
 def _together(all_of_them: list[Progress]) -> Progress:

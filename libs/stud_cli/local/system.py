@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Self
 from rich.console import Console
 
 from stud_cli.exit_codes import CouldNotRun
+from stud_cli.local.children import end
 from stud_cli.local.disk import full_disk
 from stud_cli.local.log_server import AOF_DIR, EmbeddedServer, EmbeddedServerError, TornFileError, holds_log
 from stud_cli.local.parent_death import bound_to_us
@@ -313,17 +313,8 @@ class LocalSystem:
         for name in reversed(SERVICES):
             process = self.processes.pop(name, None)
             if process is not None and process.returncode is None:
-                await self._end(process)
+                await end(process, STOP_WITHIN_S)
         await self.server.stop()
-
-    async def _end(self, process: asyncio.subprocess.Process) -> None:
-        process.send_signal(signal.SIGTERM)
-        try:
-            async with asyncio.timeout(STOP_WITHIN_S):
-                await process.wait()
-        except TimeoutError:
-            process.kill()
-            await process.wait()
 
     def running(self) -> RunningSystem:
         """Return what ``var/stud.json`` should say."""

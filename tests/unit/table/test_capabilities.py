@@ -11,8 +11,8 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud_client.plain import ACCEPTS
 from table_service import hub as hubs
 from table_service import views
-from table_service.hub import Hub, Viewer
-from table_service.private_views import own, private_view
+from table_service.hub import Done, Hub, Viewer
+from table_service.private_views import Own, own, private_view
 from table_service.updates import Step
 from tests.support.playing_memory import LIVELY, Game
 from tests.support.streams import Stream
@@ -188,10 +188,42 @@ def test_the_result_comes_with_the_step_only_on_the_stream_that_waits_for_it():
     waits, other, opponent = (Viewer(name, accepts=[INLINE]) for name in ("ada", "ada", "bea"))
     for viewer in (waits, other, opponent):
         hub.add(viewer)
-    waits.awaits, opponent.awaits = "r-1", "r-1"
-    hub.publish(step(1), lambda account: b"x", ("ada", "r-1"))
-    hub.publish(step(2), lambda account: b"x", ("ada", "r-1"))
+    waits.awaits, other.awaits, opponent.awaits = b"asked", b"other", b"asked"
+    hub.publish(step(1), lambda account: b"x", Done("ada", "r-1", b"asked"))
+    hub.publish(step(2), lambda account: b"x", Done("ada", "r-1", b"asked"))
     results = [[data.result for data in viewer.queue._queue] for viewer in (waits, other, opponent)]  # type: ignore[attr-defined]
     made = pb.TableUpdate(result=pb.CommandResult(request_id="r-1", version=1)).SerializeToString()
     assert results == [[made, b""], [b"", b""], [b"", b""]]
-    assert (waits.awaits, opponent.awaits) == ("", "r-1")
+    assert (waits.awaits, other.awaits, opponent.awaits) == (b"", b"other", b"asked")
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_one_request_id_on_two_streams_at_once_has_one_result_on_each(tmp_path, same):
+    """The same content is done once and told to both; other content under the same id is refused, on its own stream."""
+
+    @simulated
+    async def run() -> None:
+        async with MemorySystem(tmp_path) as system:
+            game = Game(system)
+            await game.begin(3)
+            first, second = (Stream(game, "ada", accepts=ACCEPTS) for _ in range(2))
+            await asyncio.sleep(0.05)
+            before = game.actor.head.version
+            for stream, muck in ((first, False), (second, not same)):
+                body = pb.SetPreferencesRequest(table=game.id, muck_losing=muck, auto_post=False, request_id="twice")
+                stream.requests.put_nowait(pb.PlayRequest(set_preferences=body))
+            await asyncio.sleep(1)
+            told = [
+                [said for said in stream.said() if isinstance(said, pb.CommandResult)] for stream in (first, second)
+            ]
+            assert [len(results) for results in told] == [1, 1]
+            assert [bool(results[0].version > before) for results in told] == [True, same]
+            assert told[1][0].reason == ("" if same else "REQUEST_ID_REUSED")
+            for stream in (first, second):
+                await stream.close()
+
+    run()
+
+
+def test_what_a_player_sees_alone_does_not_show_when_it_is_printed():
+    assert "down" not in repr(Own(1, 2, (50, 51), True, True, None))
