@@ -85,10 +85,10 @@ class Player extends Viewer {
     return this.look(update);
   }
 
-  // Without a connection it waits for the next one.
+  // Without a connection, or before its first full view, it waits for that: then all that is open is sent.
   send(kind, body, id = `${this.name} ${(this.numbers += 1)}`) {
     this.sent.set(id, { kind, body });
-    if (this.stream) this.stream.write({ [kind]: { table: this.table, ...body, request_id: id } });
+    if (this.stream && this.current) this.stream.write({ [kind]: { table: this.table, ...body, request_id: id } });
   }
 
   // What was not answered before the cut is asked again under its own id, and done once.
