@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 import typer
 from rich.console import Console
 
 from stud_cli.bench.parts import BENCHES, NAMES, Part, chosen
-from stud_cli.bench.ratios import Row, held_against, taken_from
-from stud_cli.bench.report import Bench, Records, load, read_records, recorded, this_machine, write
+from stud_cli.bench.ratios import Row, held_against, parts_that_are_worse, taken_from
+from stud_cli.bench.report import Bench, Records, load, read_records, recorded, the_better, this_machine, write
 from stud_cli.bench.scripts import Shown, figures_of
 from stud_cli.exit_codes import FINE, FOUND, could_not_run, said_as
 from stud_cli.local.stopping import run_with_one_stop
@@ -32,6 +32,12 @@ def bench(
     against: Annotated[
         Path | None, typer.Option("--against", help="Recorded ratios: exit code 1 where one is a third below.")
     ] = None,
+    tries: Annotated[
+        int,
+        typer.Option(
+            "--tries", help="Measure a part that came out worse so often at most; its best counts.", min=1, max=9
+        ),
+    ] = 1,
     record: Annotated[
         Path | None, typer.Option("--record", help="Write this run's ratios here, for --against.")
     ] = None,
@@ -40,7 +46,7 @@ def bench(
     """Measure the system beside what it could reach on this machine: a bare server, PokerKit, eventsourcing, XADD.
 
     Ratios are taken within one run; absolute figures are of this machine and are compared with nothing. Exit code 1 =
-    a ratio is a third below what was recorded.
+    a ratio is a third below what was recorded, in each of --tries.
 
     Example: stud bench --brief --only engine,append --against benches/recorded.json
     """
@@ -51,7 +57,13 @@ def bench(
     then = _recorded(against, brief=brief)
     before = _read(record) if record is not None and record.exists() else Records()
     out_to = notes if json_output else console
-    told = run_with_one_stop(_measured(parts, runs or (1 if brief else 3), out_to, brief=brief, thousand=thousand))
+    how = How(runs or (1 if brief else 3), brief=brief, thousand=thousand)
+    told = run_with_one_stop(_measured(parts, how, out_to))
+    for _ in range(1, tries):
+        again = [part for part in parts if part.name in parts_that_are_worse(held_against(told.ratios, then))]
+        if not again:
+            break
+        told = the_better(told, run_with_one_stop(_measured(again, how, out_to)))
     rows = held_against(told.ratios, then)
     for path, value in ((out, told), (record, recorded(told, before))):
         if path is not None:
@@ -73,20 +85,29 @@ def _recorded(path: Path | None, *, brief: bool) -> dict[str, float]:
     """Return what this run is held against. Raises CouldNotRun where it is asked for and there is none."""
     if path is None:
         return {}
-    then = _read(path).ratios(brief=brief)
+    then = _read(path).ratios(brief=brief, model=this_machine().model)
     if not then:
         kind = "brief" if brief else "whole"
         could_not_run(f"{path} holds nothing of a {kind} run: record one with `stud bench --record {path}`")
     return then
 
 
-async def _measured(parts: Sequence[Part], runs: int, out: Console, *, brief: bool, thousand: bool) -> Bench:
+class How(NamedTuple):
+    """How parts are measured."""
+
+    runs: int
+    brief: bool
+    thousand: bool
+
+
+async def _measured(parts: Sequence[Part], how: How, out: Console) -> Bench:
+    runs, brief = how.runs, how.brief
     machine, began = this_machine(), time.monotonic()
     figures: dict[str, dict[str, float]] = {}
     with Shown(out, sum(part.lasts_s(runs, brief=brief) for part in parts)) as shown:
         for part in parts:
             async with shown.during(part, part.lasts_s(runs, brief=brief)):
-                figures[part.name] = await figures_of(part, part.arguments(runs, brief=brief, thousand=thousand))
+                figures[part.name] = await figures_of(part, part.arguments(runs, brief=brief, thousand=how.thousand))
     machine = msgspec.structs.replace(machine, load_after=load())
     return Bench(brief, runs, machine, round(time.monotonic() - began, 1), figures, taken_from(figures, brief=brief))
 

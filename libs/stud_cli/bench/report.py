@@ -8,6 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from stud_cli.bench.ratios import OF_MACHINE, better
+
 
 class Machine(msgspec.Struct, frozen=True):
     """Where it was measured. ``nice``: priority of what was measured, -20 to 19. Loads: processes that wanted to run,
@@ -50,10 +52,29 @@ class Records(msgspec.Struct, frozen=True):
     full: dict[str, Recorded] = {}
     brief: dict[str, Recorded] = {}
 
-    def ratios(self, *, brief: bool) -> dict[str, float]:
-        """Return those of runs of one kind, by name."""
+    def ratios(self, *, brief: bool, model: str | None = None) -> dict[str, float]:
+        """Return those of runs of one kind, by name; for a processor ``model`` without those of another model that say
+        something of it alone.
+        """
         parts = self.brief if brief else self.full
-        return {name: value for part in parts.values() for name, value in part.ratios.items()}
+        return {
+            name: value
+            for part in parts.values()
+            for name, value in part.ratios.items()
+            if model in {None, part.machine.model} or name not in OF_MACHINE
+        }
+
+
+def the_better(told: Bench, again: Bench) -> Bench:
+    """Return a run with some parts measured again: the better of each ratio, and the figures of the last try."""
+    ratios = {name: better(name, value, told.ratios[name]) for name, value in again.ratios.items()}
+    return msgspec.structs.replace(
+        told,
+        machine=msgspec.structs.replace(told.machine, load_after=again.machine.load_after),
+        seconds=told.seconds + again.seconds,
+        figures=told.figures | again.figures,
+        ratios=told.ratios | ratios,
+    )
 
 
 def this_machine() -> Machine:

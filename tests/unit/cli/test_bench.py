@@ -88,6 +88,54 @@ def test_the_exit_code_says_whether_something_is_worse(then: float, code: int):
     assert told["worse"] == [NAME] * code
 
 
+@pytest.mark.parametrize(
+    ("came_out", "tries", "code", "measured_times"),
+    [
+        ([10.0, 10.0, 18.0], 3, 0, 3),
+        ([10.0, 18.0], 3, 0, 2),
+        ([18.0], 3, 0, 1),
+        ([11.0, 10.0, 10.5], 3, 1, 3),
+        ([10.0, 18.0], 1, 1, 1),
+    ],
+)
+def test_what_came_out_worse_is_tried_again_and_its_best_counts(
+    monkeypatch: pytest.MonkeyPatch, came_out: list[float], tries: int, code: int, measured_times: int
+):
+    left = list(came_out)
+
+    async def figures_of(_part: Part, _arguments: list[str]) -> dict[str, float]:
+        return {"times_pokerkit": left.pop(0)}
+
+    monkeypatch.setattr(command, "figures_of", figures_of)
+    words = ("--brief", "--only", "engine", "--against", held("r.json", 18.0), "--tries", str(tries), "--json")
+    ended = run("bench", *words)
+    assert ended.exit_code == code, ended.output
+    assert len(came_out) - len(left) == measured_times
+    assert json.loads(ended.stdout.splitlines()[-1])["ratios"] == {NAME: max(came_out[:measured_times])}
+
+
+def test_what_says_something_of_a_machine_alone_is_compared_with_the_same_kind_of_machine():
+    there = {"engine": Recorded(MACHINE, 3, {NAME: 18.0}), "system": Recorded(MACHINE, 3, {LESS: 1.0})}
+    assert Records(there).ratios(brief=False, model=MACHINE.model) == {NAME: 18.0, LESS: 1.0}
+    assert Records(there).ratios(brief=False, model="another") == {NAME: 18.0}
+
+
+def test_only_what_came_out_worse_is_tried_again(measured: list[list[str]], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(command, "this_machine", lambda: MACHINE)
+    there = {"engine": Recorded(MACHINE, 3, {NAME: 18.0}), "system": Recorded(MACHINE, 3, {LESS: 1.0})}
+    write(Records(brief=there), Path("r.json"))
+    FIGURES["table_cpu_of_bare"] = 2.0
+    try:
+        assert run("bench", "--brief", "--only", "engine,system", "--against", "r.json", "--tries", "2").exit_code == 1
+    finally:
+        del FIGURES["table_cpu_of_bare"]
+    assert [given[0] for given in measured] == ["bench_core.py", "bench_system.py", "bench_system.py"]
+
+
+def test_the_better_of_a_ratio_is_the_lower_one_where_less_is_better():
+    assert (ratios.better(NAME, 1.0, 2.0), ratios.better(LESS, 1.0, 2.0)) == (2.0, 1.0)
+
+
 def test_what_is_recorded_is_what_a_later_run_is_held_against():
     assert run("bench", "--only", "engine", "--record", "r.json", "--out", "all.json").exit_code == 0
     assert read_records(Path("r.json")).ratios(brief=False) == {NAME: 18.0}
