@@ -90,6 +90,7 @@ async def played(plan: LoadPlan) -> dict[str, float]:
         raise SystemExit(f"what was played is not right, so its figures mean nothing: {report.violations}")
     figures = summary(report)
     return {
+        "actions": round(figures["actions_s"] * plan.seconds),
         "actions_per_s": figures["actions_s"],
         "hands_per_s": figures["hands_s"],
         "deliveries_per_action": figures["deliveries_s"] / max(1e-9, figures["actions_s"]),

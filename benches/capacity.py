@@ -6,8 +6,8 @@ A process that answers streams works in turns: it takes all that waits, pays onc
 each action (``action``), and what comes meanwhile waits for the next turn. So an action is cheap where many come
 together, and dear at the pace of people, where nothing shares a turn. Tables think, the table process takes their
 actions, the log server writes them, a turn of the one being a turn of the other; wallet, dealer and rules are asked
-where a hand needs them. Both costs of a process are found from two measured points, one at the pace of people and one
-at full load; the points between them are predicted, and compared (`Prediction`).
+where a hand needs them. Both costs of a process are found from all measured points, so that what is said of each is off
+by as small a share as can be; then each point is compared (`Prediction`).
 
 ``--from FILE`` makes the points from what `stud bench --out FILE` wrote; ``--points FILE`` reads them.
 """
@@ -34,6 +34,10 @@ POINTS: Final = Path(__file__).with_name("capacity.json")
 SEATS: Final = 8
 """At a table."""
 
+FEWEST: Final = 300
+"""Actions of a point that is worth anything: CPU is told in hundredths of a second, and a hand costs what 30 cost."""
+
+ALIKE: Final = 1e-6
 ROUNDS: Final = 6
 """From costs to turns and back, until both fit."""
 
@@ -193,7 +197,7 @@ class Prediction(NamedTuple):
 
 
 class Model:
-    """The costs of a machine, from two of its points."""
+    """The costs of a machine: two for each process, from at least three points."""
 
     def __init__(self, measured: Measured) -> None:
         self.measured = measured
@@ -204,9 +208,9 @@ class Model:
         self.between_s = self._slow.actions_per_hand * max(0.0, 1 / per_table - self._slow.think_s)
         self.costs = {name: Cost(0.0, self._fast.us[name] / 1e6) for name in PROCESSES}
         for _ in range(ROUNDS):
-            slow, fast = self._outcome(self._slow), self._outcome(self._fast)
+            outcomes = [(point, self._outcome(point)) for point in measured.points]
             for name in PROCESSES:
-                self.costs[name] = self._fitted(name, slow.per_turn[name], fast.per_turn[name])
+                self.costs[name] = self._fitted(name, [(point, said.per_turn[name]) for point, said in outcomes])
 
     def world(self, tables: int, think_s: float) -> World:
         """Return so many tables."""
@@ -217,13 +221,21 @@ class Model:
     def _outcome(self, point: Point) -> Outcome:
         return simulate(self.world(point.tables, point.think_s), self.costs)
 
-    def _fitted(self, name: str, slow_turn: float, fast_turn: float) -> Cost:
-        """Solve turn / n + action = what was measured, for the two points. Both are at least 0."""
-        slow_s, fast_s = self._bare_s(self._slow, name), self._bare_s(self._fast, name)
-        apart = 1 / slow_turn - 1 / fast_turn
-        turn_s = max(0.0, (slow_s - fast_s) / apart) if apart > 1e-6 else 0.0
-        turn_s = min(turn_s, slow_s * slow_turn)
-        return Cost(turn_s, max(0.0, fast_s - turn_s / fast_turn))
+    def _fitted(self, name: str, points: Sequence[tuple[Point, float]]) -> Cost:
+        """Solve turn / n + action = what was measured, by least squares of shares. Both are at least 0.
+
+        Each point is divided by what was measured: turn * a + action * b = 1 but for a share.
+        """
+        rows = [(1 / n / bare, 1 / bare) for point, n in points for bare in [self._bare_s(point, name)]]
+        aa, ab, bb = (sum(row[i] * row[j] for row in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
+        a, b = (sum(row[i] for row in rows) for i in (0, 1))
+        apart = aa * bb - ab * ab
+        if apart <= ALIKE * aa * bb:  # as many actions in a turn everywhere: the two cannot be told apart
+            return Cost(0.0, b / bb)
+        turn_s, action_s = (a * bb - b * ab) / apart, (b * aa - a * ab) / apart
+        if turn_s < 0:
+            return Cost(0.0, b / bb)
+        return Cost(turn_s, action_s) if action_s >= 0 else Cost(a / aa, 0.0)
 
     def _standing(self, name: str, tables: int) -> float:
         return self.measured.idle[name] + tables * self.measured.seated[name]
@@ -287,6 +299,8 @@ def measured_by(bench: Mapping[str, Any]) -> Measured:
     ]
     for size in sizes:
         at = f"tables_{size}."
+        if human[f"{at}actions"] < FEWEST:
+            continue
         us = {name: human[f"{at}{name}_us_per_action"] for name in PROCESSES}
         points.append(Point(size, 3.0, human[f"{at}actions_per_s"], per_hand, us))
     idle = {name: human[f"empty.{name}_share"] for name in PROCESSES}

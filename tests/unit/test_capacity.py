@@ -91,7 +91,8 @@ def test_points_are_made_of_a_report():
     human = {"seated.tables": 50.0, "empty.table_mib": 70.0, "table_kib_per_played_table": 200.0}
     human |= {f"empty.{name}_share": 0.01 for name in PROCESSES}
     human |= {f"seated.{name}_share": 0.02 for name in PROCESSES}
-    for size in (10, 100):
+    for size in (3, 10, 100):
+        human[f"tables_{size}.actions"] = 299 if size == 3 else 300
         human |= {f"tables_{size}.{name}_us_per_action": 200.0 for name in PROCESSES}
         human[f"tables_{size}.actions_per_s"] = size / 3
     machine = {"cpus": 2, "model": "m", "python": "3", "load_before": 1, "load_after": 2, "nice": 0}
