@@ -12,7 +12,8 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud_client import StudError
 from stud_core import events as ev
 from stud_topology.services import NAMES
-from tests.support.playing import STAY, Player, Table
+from tests.support.choosing import STAY
+from tests.support.playing import Player, Table
 from tests.support.proxy import Proxy
 from tests.support.system import PATIENCE_S, Live, shared, until
 

@@ -12,7 +12,8 @@ from stud_client import StudError
 from stud_core import events as ev
 from stud_service.metrics import METRICS
 from stud_topology.services import NAMES
-from tests.support.playing import BUY_IN, STAY, Table
+from tests.support.choosing import STAY
+from tests.support.playing import BUY_IN, Table
 from tests.support.scrape import leaks, of_services, samples, scrape, told, value_of
 from tests.support.system import Live, shared, until
 

@@ -25,8 +25,9 @@ from stud_wire.commits import Meta, decode_commit
 from table_service.actor import TableActor
 from table_service.commits import Prepared
 from table_service.rebuild import rebuild
-from tests.support.playing import STAY, Table
-from tests.support.playing_memory import LIVELY, Game
+from tests.support.choosing import LIVELY, STAY
+from tests.support.playing import Table
+from tests.support.playing_memory import Game
 from tests.support.system import Live, shared
 from tests.support.system_core import Twins
 from tests.support.system_memory import MemorySystem, simulated
@@ -47,10 +48,10 @@ def test_rebuilt_and_live_state_are_equal_after_every_commit_of_thousands_of_han
     twins = Twins(table_config(rules, table_id="t-1", name="Twins"), seed)
     twins.open()
     while twins.hands < HANDS:
-        twins.hand()
-    assert twins.rebuild() == twins.live
-    assert len(twins.log) > 15 * HANDS
-    kinds = {type(event) for body in twins.log for event in decode_commit(body).events}
+        twins.play_hand()
+    assert twins.rebuild() == twins.state
+    assert len(twins.bodies) > 15 * HANDS
+    kinds = {type(event) for body in twins.bodies for event in decode_commit(body).events}
     assert {ev.HandVoided, ev.AntesReturned, ev.UncalledReturned, ev.HandMucked, ev.ChipsAdded, ev.PlayerLeft} <= kinds
 
 

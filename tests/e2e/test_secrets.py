@@ -23,7 +23,8 @@ from stud_service.keyring import KeyRing
 from stud_service.sealing import hand_key, open_seed
 from stud_wire.commits import decode_commit
 from tests.support import system_leaky
-from tests.support.playing import STAY, Follower, Player, Table
+from tests.support.choosing import STAY
+from tests.support.playing import Follower, Player, Table
 from tests.support.system import Live, shared, until
 from tests.support.system_redis import BOXES, Value, bytes_in, cards_in, everything, message_in
 

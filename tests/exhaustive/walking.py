@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import count as numbers
-
 from stud_core import commands as cmd
-from stud_core.decide import decide
 from stud_core.events import DealRequested, DownCard, UpCard
-from stud_core.evolve import evolve
 from stud_core.presets import RULESETS
 from stud_core.rejection import Rejection
-from stud_core.state import Hand, Phase, Table
+from stud_core.state import Phase, Table
 from tests.exhaustive.counting import Tally, cards_of, of_leaf
 from tests.exhaustive.scenarios import ANTE, BIG, PAGES, SMALL, Scenario
+from tests.support.core_table import commit_of
 from tests.support.table_driver import TableDriver
 
 NOW_MS = 1_000_000
@@ -50,19 +47,14 @@ class Walk:
 
     def send(self, state: Table, command: cmd.Command | None = None) -> Table:
         """Have a command accepted and the dealer and the vault do their part."""
-        for version in numbers(state.version + 1):
+        while True:
             if command is not None:
-                answer = decide(state, command, cmd.Context(NOW_MS, version))
+                answer = commit_of(state, command, cmd.Context(NOW_MS, state.version + 1), self.open_cards)
                 assert not isinstance(answer, Rejection), f"{command}: {answer}"
-                state = evolve(state, answer, version)
-            hand = state.hand
-            if hand is not None and hand.deal is not None:
-                command = self.deal(hand.deal)
-            elif state.wants_showdown:
-                command = self.showdown(state.running)
-            else:
+                state = answer[1]
+            if state.hand is None or state.hand.deal is None:
                 return state
-        raise AssertionError
+            command = self.deal(state.hand.deal)
 
     def deal(self, request: DealRequested) -> cmd.RecordCards:
         """Positions are made up: a row of the deck for each seat."""
@@ -72,5 +64,6 @@ class Walk:
         root = b"root" if request.deal_no == 1 else None
         return cmd.RecordCards(request.hand_no, request.deal_no, tuple(up), tuple(down), None, root)
 
-    def showdown(self, hand: Hand) -> cmd.Showdown:
-        return cmd.Showdown({seat: self.down[seat - 1] for seat in hand.order if hand.live[seat]})
+    def open_cards(self, state: Table) -> dict[int, tuple[int, ...]]:
+        hand = state.running
+        return {seat: self.down[seat - 1] for seat in hand.order if hand.live[seat]}

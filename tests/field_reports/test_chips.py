@@ -14,7 +14,8 @@ from stud_core import events as ev
 from stud_core.pots import build_pots, split
 from stud_core.presets import PLAYNOW, WILLIAM_HILL
 from stud_core.ruleset import OddUnits, Ruleset
-from tests.support.table_driver import TableDriver, deal, knobs, none
+from tests.support.core_table import knobs, none
+from tests.support.table_driver import TableDriver, deal
 from tests.vectors.positions import ROYAL_DOWN, ROYAL_UP, both, fifth_street
 
 # S1 and S2 make royal flushes, S3 a pair at most.

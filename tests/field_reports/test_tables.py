@@ -15,7 +15,8 @@ from stud_core import events as ev
 from stud_core.state import Sit, Sitting, Table
 from stud_service.refusals import Refused
 from stud_wire.commits import decode_commit
-from tests.support.playing_memory import DEPOSIT, STAY, Game
+from tests.support.choosing import STAY
+from tests.support.playing_memory import DEPOSIT, Game
 from tests.support.streams import Stream
 from tests.support.system_memory import MemorySystem, simulated, virtual_ms
 

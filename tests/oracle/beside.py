@@ -13,29 +13,30 @@ from typing import Any
 from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.betting import is_wager
-from stud_core.deck import Positions
 from stud_core.ranks import board_strength
 from stud_core.ruleset import OddUnits, TableConfig
 from stud_core.state import Hand
 from tests.oracle.peer import Menu, Peer, menu_of
-from tests.support.quick_table import QuickTable
+from tests.support.clear_dealer import ClearDealer
+from tests.support.core_table import CoreTable
 
 CAPPED = "No more completion, betting, or raising is permitted."
 TOO_SHORT = "Short all-in cannot be raised."
 
 
-class Beside(QuickTable):
+class Beside(CoreTable):
     """Plays at our table; ``apart`` says why PokerKit no longer follows this hand, ``met`` counts differences."""
 
     def __init__(self, config: TableConfig) -> None:
         self.met: Counter[str] = Counter()
         self.apart = ""
         self.dealing = False
-        super().__init__(config, self._follow)
+        self.dealer: ClearDealer = ClearDealer()
+        super().__init__(config, self.dealer)
 
     # --- following -----------------------------------------------------------
 
-    def _follow(self, _version: int, _at_ms: int, events: list[Any]) -> None:
+    def written(self, version: int, events: list[Any]) -> None:
         for event in events:
             if isinstance(event, ev.HandStarted):
                 self._begin(event)
@@ -53,17 +54,18 @@ class Beside(QuickTable):
         self.all_in = any(player.stack == 0 for player in event.dealt_in)
         self.short = 0  # street of the last all-in that was too short to count (B.8)
 
-    def dealt(self, request: ev.DealRequested, taken: Positions, answer: cmd.RecordCards) -> None:
+    def dealt(self, request: ev.DealRequested, answer: cmd.RecordCards) -> None:
         """The dealer's positions; who is dealt what comes from there, whatever the table makes of it."""
         if self.apart:
             return
+        taken, order = self.dealer.taken, self.dealer.order
         if taken.community is not None and not self.peer.state.board_dealing_count:
             self._part("mucked cards are dealt again")
             return
         seats = [seat for seat in self.hand.order if seat in request.targets]
         pairs = (*taken.down, *taken.up)
-        cards = {seat: [self.order[position] for to, position in pairs if to == seat] for seat in seats}
-        self.peer.deal(cards, None if taken.community is None else self.order[taken.community])
+        cards = {seat: [order[position] for to, position in pairs if to == seat] for seat in seats}
+        self.peer.deal(cards, None if taken.community is None else order[taken.community])
 
     def _action(self, action: ev.ActionTaken) -> None:
         menu = self.peer.menu

@@ -10,7 +10,6 @@ from stud_core.events import Verb
 from stud_core.presets import PLAYNOW, WILLIAM_HILL, table_config
 from stud_core.ruleset import (
     BringInKind,
-    BuyInLimit,
     DealOrigin,
     HeadsUp,
     OddUnits,
@@ -21,7 +20,7 @@ from stud_core.ruleset import (
     TableConfig,
 )
 from tests.oracle.held import Held, Style
-from tests.support.referee_hands import knobs
+from tests.support.core_table import FREE, knobs
 
 CLOCKS = [0, 10_000]
 KNOBS: dict[str, list[Any]] = {
@@ -61,9 +60,8 @@ HANDS_AT_A_TABLE = 6
 def ruleset(rng: Random) -> Ruleset:
     """One of the presets as it is, or with every knob turned."""
     preset = rng.choice([PLAYNOW, WILLIAM_HILL])
-    free = {"min_buy_in": BuyInLimit(amount=1), "max_buy_in": None}
     turned: dict[str, Any] = {name: rng.choice(values) for name, values in KNOBS.items()} if rng.random() < 0.6 else {}
-    return knobs(preset, **free, **turned)
+    return knobs(preset, **FREE, **turned)
 
 
 def config(rng: Random) -> TableConfig:
@@ -93,7 +91,7 @@ def table(rng: Random) -> Held:
     """A table of its own, seated: often full, so that the deck runs short."""
     held = Held(config(rng), rng)
     seats = sorted(rng.sample(range(1, 9), rng.choice([2, 2, 3, 4, 5, 6, 7, 7, 8, 8, 8, 8])))
-    held.sit(
+    held.sit_all(
         {seat: stack(rng, held.config) for seat in seats},
         auto_post=rng.random() < 0.9,
         muck_losing=rng.random() < 0.6,

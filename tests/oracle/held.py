@@ -21,13 +21,13 @@ from rules_service.second_opinion.follow import follow
 from rules_service.second_opinion.sheet import Sheet
 from stud_core import commands as cmd
 from stud_core import events as ev
-from stud_core.cards import DECK_SIZE
-from stud_core.deck import Positions
 from stud_core.deck_events import DeckCardsDealt, LogRef
 from stud_core.ranks import rank_best
 from stud_core.ruleset import TableConfig
 from stud_core.state import Hand, Phase, Sit
-from tests.support.quick_table import QuickTable
+from tests.support.choosing import choose
+from tests.support.clear_dealer import ClearDealer
+from tests.support.core_table import CoreTable
 
 NOWHERE = LogRef("", 1, 1, b"")
 Forge = Callable[[list[Any]], list[Any]]
@@ -41,7 +41,7 @@ def _may_be_voided(hand: Hand) -> bool:
     return hand.street > 0 and hand.phase is not Phase.SHOW_PROMPTS
 
 
-class Held(QuickTable):
+class Held(CoreTable):
     """``counts`` says what there was in the hands. With ``forge`` the findings go to ``codes`` instead of failing."""
 
     def __init__(self, config: TableConfig, rng: Random) -> None:
@@ -52,7 +52,8 @@ class Held(QuickTable):
         self.codes: set[Code] = set()
         self.events: list[Any] = []
         self._turn_page(Account(), 1)
-        super().__init__(config, self._read)
+        self.dealer: ClearDealer = ClearDealer()
+        super().__init__(config, self.dealer)
 
     # --- reading -------------------------------------------------------------
 
@@ -61,23 +62,24 @@ class Held(QuickTable):
         self.sheet = Sheet(self.config, account, Deck((), ()), self.answers, from_version)
         self.events.clear()
 
-    def _read(self, version: int, at_ms: int, events: list[Any]) -> None:
+    def written(self, version: int, events: list[Any]) -> None:
         self.events += events
         if self.codes:
             return  # a forgery was found: nothing after it means anything
         if self.forge is not None:
-            follow(self.sheet, version, at_ms, self.forge(events))
+            follow(self.sheet, version, self.now_ms, self.forge(events))
             self.codes |= {code for code, _ in self.sheet.findings}
             return
-        followed = follow(self.sheet, version, at_ms, events)
+        followed = follow(self.sheet, version, self.now_ms, events)
         assert followed, self.sheet.findings
         assert self.sheet.findings == []
         if self.state.hand is None and self.sheet.ended:
             self._hand_is_over(events[-1])
             self._turn_page(self.sheet.account, version + 1)
 
-    def dealt(self, request: ev.DealRequested, taken: Positions, answer: cmd.RecordCards) -> None:
+    def dealt(self, request: ev.DealRequested, answer: cmd.RecordCards) -> None:
         """What the dealer's log would say."""
+        taken = self.dealer.taken
         shown = tuple([position for _, position in taken.up])
         positions = shown if taken.community is None else (taken.community,)
         facts = (answer.up, answer.down, answer.community, answer.root)
@@ -85,10 +87,12 @@ class Held(QuickTable):
             request.hand_no, request.deal_no, NOWHERE, taken.burns, *facts, positions
         )
 
-    def start(self, order: Sequence[int], river_rank: Sequence[int] = range(DECK_SIZE)) -> None:
+    def begin(self, order: Sequence[int], river_rank: Sequence[int]) -> None:
+        """Start a hand with this deck."""
         self.settle()
         self.sheet.deck = Deck(order, river_rank)
-        super().start(order, river_rank)
+        self.dealer.bring(order, river_rank)
+        self.start()
 
     # --- comparing -----------------------------------------------------------
 
@@ -165,7 +169,7 @@ class Held(QuickTable):
 
         With ``void`` it is voided for certain, once third street is dealt.
         """
-        self.start(order, river_rank)
+        self.begin(order, river_rank)
         while (hand := self.state.hand) is not None:
             if void and _may_be_voided(hand):
                 self.send(cmd.VoidHand(hand.hand_no, "test", "op"))
@@ -179,20 +183,19 @@ class Held(QuickTable):
         elif hand.prompts:
             self._answer(hand)
         elif chance < 0.014 and hand.deadline_ms:
-            self.time_out()
+            self.timeout()
         else:
-            options = hand.options
-            self.act(self.rng.choices(options, [style.get(option.verb, 2) for option in options])[0])
+            self.take(choose(self.rng, hand.options, style))
 
     def _answer(self, hand: Hand) -> None:
         prompt = hand.prompts[0]
         account, yes = self.state.at(prompt.seat).account, self.rng.random() < 0.8
         if prompt.deadline_ms and self.rng.random() < 0.1:
-            self.time_out()
+            self.timeout()
         elif hand.phase is Phase.ANTES:
             self.send(cmd.PostAnte(account, prompt.prompt_id, yes))
         else:
-            self.send(cmd.ChooseShow(account, prompt.prompt_id, yes, self.cards(prompt.seat) if yes else ()))
+            self.send(self.showing(prompt, show=yes))
 
     def _interrupt(self, hand: Hand) -> None:
         sitting = self.state.at(self.rng.choice([s for s in range(1, 9) if self.state.seats[s]]))

@@ -16,12 +16,12 @@ from stud_core import betting
 from stud_core.decide import showing
 from stud_core.events import Verb
 from stud_core.presets import PLAYNOW, WILLIAM_HILL, table_config
-from stud_core.ruleset import BuyInLimit, HeadsUp, OddUnits, OpenPair, Ruleset, ShortAllIn
+from stud_core.ruleset import HeadsUp, OddUnits, OpenPair, Ruleset, ShortAllIn
 from tests.oracle.beside import CAPPED, TOO_SHORT, Beside
+from tests.support.choosing import choose
+from tests.support.core_table import FREE, knobs
 from tests.support.deep import either
-from tests.support.referee_hands import knobs
 
-FREE = {"min_buy_in": BuyInLimit(amount=1), "max_buy_in": None}
 RULES = {
     "as_alike_as_can_be": knobs(
         PLAYNOW,
@@ -52,17 +52,17 @@ def play(rules: Ruleset, rng: Random, short: float) -> tuple[Beside, bool]:
     table = Beside(table_config(knobs(rules, **FREE), currency="XTS", small_bet=500))
     players = rng.choice([2, 2, 3, 3, 4, 5, 6, 7, 7, 8])
     seats = sorted(rng.sample(range(1, 9), players))
-    table.sit({seat: rng.choice(SHORT if rng.random() < short else DEEP) for seat in seats})
-    table.start(rng.sample(range(52), 52))
+    table.sit_all({seat: rng.choice(SHORT if rng.random() < short else DEEP) for seat in seats})
+    table.dealer.bring(rng.sample(range(52), 52))
+    table.start()
     style = rng.choice(STYLES)
     all_in = False
     while table.state.hand is not None:
         all_in = all_in or any(table.hand.all_in)
         if table.turn:
-            options = table.hand.options
-            table.act(rng.choices(options, [style.get(option.verb, 2) for option in options])[0])
+            table.take(choose(rng, table.hand.options, style))
         else:
-            table.time_out()
+            table.timeout()
     return table, all_in
 
 

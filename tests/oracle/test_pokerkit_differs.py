@@ -16,7 +16,7 @@ from stud_core.presets import PLAYNOW, WILLIAM_HILL
 from stud_core.ruleset import Ruleset
 from tests.oracle.beside import CAPPED, TOO_SHORT
 from tests.oracle.peer import AUTOMATIONS, Menu, peer_of
-from tests.support.referee_hands import knobs
+from tests.support.core_table import knobs
 from tests.support.table_driver import deal
 from tests.vectors.positions import ROYAL_DOWN, ROYAL_UP, fifth_street, fourth_street
 

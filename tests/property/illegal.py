@@ -16,9 +16,10 @@ NOBODY = "nobody"
 HUGE = 10**15
 
 
-def illegal_commands(table: WatchedTable, cards: cmd.RecordCards | None) -> Iterator[cmd.Command]:
-    """``cards`` is the dealer's answer to the open request, if there is one."""
+def illegal_commands(table: WatchedTable) -> Iterator[cmd.Command]:
+    """Beside them are spoiled answers of the dealer's, where cards are asked for."""
     state = table.state
+    cards = table.answer() if state.hand is not None and state.hand.deal is not None else None
     yield from _actions(state)
     yield from _prompts(table)
     yield from _strangers()

@@ -30,8 +30,6 @@ def deadlines(state: Table) -> list[int]:
 
 class Moves(WatchedTable):
     def __init__(self, config: TableConfig, seed: int) -> None:
-        self.cards_for: tuple[int, int] = (0, 0)
-        self.dealt: cmd.RecordCards | None = None
         super().__init__(config, seed)
         self.next_moves: dict[Awaited, Callable[[int], None]] = {
             Awaited.ANTES: self.answer_ante,
@@ -45,7 +43,7 @@ class Moves(WatchedTable):
             Awaited.RESUME_DRAINING: self.resume,
             Awaited.PLAYERS: self.bring_players,
             Awaited.DECK: self.new_deck,
-            Awaited.START: self.start,
+            Awaited.START: self.begin,
         }
 
     def move(self, n: int) -> None:
@@ -63,42 +61,30 @@ class Moves(WatchedTable):
         prompt = self._prompt(n)
         account = self.state.at(prompt.seat).account
         if n % 8 == 6:
-            self.accept(cmd.SetPreferences(account, auto_post=True))
+            self.commit(cmd.SetPreferences(account, auto_post=True))
         else:
-            self.accept(cmd.PostAnte(account, prompt.prompt_id, post=n % 8 != 7))
+            self.commit(cmd.PostAnte(account, prompt.prompt_id, post=n % 8 != 7))
 
     def answer_show(self, n: int) -> None:
         prompt = self._prompt(n)
         sitting = self.state.at(prompt.seat)
         if n % 8 == 5 and not sitting.muck_losing:  # the winner's question stays open, and is answered next
-            self.accept(cmd.SetPreferences(sitting.account, muck_losing=True))
+            self.commit(cmd.SetPreferences(sitting.account, muck_losing=True))
             return
-        cards = self.dealer.open(self.state.running.down[prompt.seat])
-        self.accept(cmd.ChooseShow(sitting.account, prompt.prompt_id, n % 2 == 0, cards))
+        cards = self.cards_of(self.state, prompt.seat)
+        self.commit(cmd.ChooseShow(sitting.account, prompt.prompt_id, n % 2 == 0, cards))
 
     def _prompt(self, n: int) -> Prompt:
         prompts = self.state.running.prompts
         return prompts[n // 8 % len(prompts)]
 
-    def answer(self) -> cmd.RecordCards | None:
-        """The dealer's answer to the open request; he deals once, however often he is asked."""
-        hand = self.state.hand
-        if hand is None or hand.deal is None:
-            return None
-        asked = (self.dealer.decks, hand.deal_no)
-        if self.cards_for != asked:
-            self.cards_for, self.dealt = asked, self.dealer.answer(hand.deal)
-        return self.dealt
-
     def deal(self, n: int) -> None:
         """Cards, or now and then an operator who voids a hand that has none yet."""
         hand = self.state.running
         if n % 32 == 31 and not hand.street:
-            self.accept(cmd.VoidHand(hand.hand_no, "test", "op"))
+            self.commit(cmd.VoidHand(hand.hand_no, "test", "op"))
             return
-        cards = self.answer()
-        assert cards is not None
-        self.accept(cards)
+        self.commit(self.answer())
 
     def act(self, n: int) -> None:
         """Any option: folds now and then, the largest wager often, so that stacks come in."""
@@ -106,9 +92,9 @@ class Moves(WatchedTable):
         hand = self.state.running
         options = hand.options if n % 8 == 0 else hand.options[-2:] if n % 4 == 1 else hand.options[1:] or hand.options
         option = options[n // 8 % len(options)]
-        account = self.state.at(hand.turn_seat).account
+        account = self.on_turn
         ahead = self.config.ruleset.pre_actions and n % 4 == 2
-        events = self.accept(cmd.Act(account, hand.turn_id, option.verb, option.to, option.size, ahead))
+        events = self.commit(cmd.Act(account, hand.turn_id, option.verb, option.to, option.size, ahead))
         assert isinstance(events[0], ev.ActionTaken)
         assert events[0].by is (ev.By.PRE_ACTION if ahead else ev.By.PLAYER)
 
@@ -119,16 +105,16 @@ class Moves(WatchedTable):
 
     def new_deck(self, _n: int) -> None:
         self.dealer.new_deck()
-        self.accept(cmd.RecordDeck(self.state.hand_no + 1, b"commitment"))
+        self.commit(cmd.RecordDeck(self.state.hand_no + 1, b"commitment"))
 
-    def start(self, n: int) -> None:
+    def begin(self, n: int) -> None:
         """Mostly whoever is away comes back first, and seats fill again: large hands are the interesting ones."""
         if n % 4:
             for sitting in self._away():
-                self.accept(cmd.SitIn(sitting.account))
+                self.commit(cmd.SitIn(sitting.account))
         if n % 4 == 1:
             self.join(n // 4, n // 4)
-        self.accept(cmd.StartHand())
+        self.commit(cmd.StartHand())
 
     def _away(self) -> list[Sitting]:
         return [s for s in self.state.sittings.values() if s.status is Sit.SEATED and s.sitting_out and s.stack]
@@ -136,7 +122,7 @@ class Moves(WatchedTable):
     def judge(self, n: int) -> None:
         number = self.state.ended_hand
         dispute = n % 8 == 0
-        self.accept(cmd.RecordDispute(number, number, ("TEST",)) if dispute else cmd.RecordVerdict(number, number))
+        self.commit(cmd.RecordDispute(number, number, ("TEST",)) if dispute else cmd.RecordVerdict(number, number))
 
     def resolve(self, n: int) -> None:
         """As the table says, void, or with chips moved from one player of the hand to another."""
@@ -150,22 +136,22 @@ class Moves(WatchedTable):
             stacks = [ev.SeatStack(s.seat, s.sitting_no, moved.get(s.sitting_no, s.stack)) for s in stacks]
             stacks = stacks if giver != taker else []
         given = () if choice is ev.ResolutionChoice.VOID else tuple(stacks)
-        self.accept(cmd.RecordResolution(number, number, choice, given))
+        self.commit(cmd.RecordResolution(number, number, choice, given))
 
     def resume(self, n: int) -> None:
         """A cash-out that is held comes first: nobody resumes over it, and its payment ends the pause it caused."""
         if any(sitting.status is Sit.HELD for sitting in self.state.sittings.values()):
-            self.refuse(cmd.ResumeTable("op"))
+            self.reject(cmd.ResumeTable("op"))
             self.answer_wallet(n)
         else:
-            self.accept(cmd.ResumeTable("op"))
+            self.commit(cmd.ResumeTable("op"))
 
     def bring_players(self, n: int) -> None:
         """Pay who waits for chips, ask back who is away, or bring somebody new."""
         self.answer_wallet(n)
         away = self._away()
         if away and n % 4:
-            self.accept(cmd.SitIn(away[n // 4 % len(away)].account))
+            self.commit(cmd.SitIn(away[n // 4 % len(away)].account))
         else:
             self.join(n, n)
 
@@ -176,18 +162,18 @@ class Moves(WatchedTable):
                 self._answer_top_up(sitting, declined=n % 8 == 0)
             elif sitting.status is Sit.RESERVED:
                 declined = cmd.RecordFundingDeclined(sitting.sitting_no, "INSUFFICIENT_FUNDS")
-                self.accept(declined if n % 8 == 0 else cmd.RecordFunding(sitting.sitting_no, sitting.buy_in))
+                self.commit(declined if n % 8 == 0 else cmd.RecordFunding(sitting.sitting_no, sitting.buy_in))
             elif sitting.status is Sit.CASHING_OUT and n % 16 == 15:
-                self.accept(cmd.RecordCashOutBlocked(sitting.sitting_no, "ESCROW_MISMATCH"))
+                self.commit(cmd.RecordCashOutBlocked(sitting.sitting_no, "ESCROW_MISMATCH"))
             elif sitting.status in {Sit.CASHING_OUT, Sit.HELD}:
-                self.accept(cmd.RecordCashOut(sitting.sitting_no, sitting.claim or 0))
+                self.commit(cmd.RecordCashOut(sitting.sitting_no, sitting.claim or 0))
 
     def _answer_top_up(self, sitting: Sitting, *, declined: bool) -> None:
         number, top_up = sitting.sitting_no, sitting.top_up_no
         if declined:
-            self.accept(cmd.RecordTopUpDeclined(number, top_up, "INSUFFICIENT_FUNDS"))
+            self.commit(cmd.RecordTopUpDeclined(number, top_up, "INSUFFICIENT_FUNDS"))
         else:
-            self.accept(cmd.RecordTopUp(number, top_up, sitting.top_up_open))
+            self.commit(cmd.RecordTopUp(number, top_up, sitting.top_up_open))
 
     # --- beside the hand -----------------------------------------------------
 
@@ -209,11 +195,11 @@ class Moves(WatchedTable):
             return
         choices = (None, True, False)
         auto_post, muck = choices[preferences % 3], choices[preferences // 3 % 3]
-        events = self.accept(cmd.TakeSeat(free[0], None, self.amount(n), auto_post, muck))
+        events = self.commit(cmd.TakeSeat(free[0], None, self.amount(n), auto_post, muck))
         asked = events[0]
         assert isinstance(asked, ev.BuyInRequested)
         if funded:
-            self.accept(cmd.RecordFunding(asked.sitting_no, asked.amount))
+            self.commit(cmd.RecordFunding(asked.sitting_no, asked.amount))
 
     def top_up(self, n: int) -> None:
         """Somebody asks for chips, if he may, and is paid at once."""
@@ -258,15 +244,15 @@ class Moves(WatchedTable):
         due = deadlines(self.state)
         assert next_deadline(self.state) == min(due, default=None)
         if not due:
-            assert self.accept(cmd.Tick()) == []
+            assert self.commit(cmd.Tick()) == []
             return
         deadline = min(due)
         if deadline - 1 > self.now_ms:
             self.now_ms = deadline - 1
-            assert self.accept(cmd.Tick()) == []
+            assert self.commit(cmd.Tick()) == []
         self.now_ms = max(self.now_ms, deadline + late_ms)
         self._answer_late()
-        assert self.accept(cmd.Tick()), "a clock ran out, and nothing came of it"
+        assert self.commit(cmd.Tick()), "a clock ran out, and nothing came of it"
         assert min(deadlines(self.state), default=self.now_ms + 1) > self.now_ms, "a clock that ran out still runs"
 
     def _answer_late(self) -> None:
@@ -280,4 +266,4 @@ class Moves(WatchedTable):
             answer = cmd.PostAnte if self.awaited is Awaited.ANTES else cmd.ChooseShow
             late = [answer(self.state.at(p.seat).account, p.prompt_id, False) for p in asked]
         for command in late:
-            assert self.refuse(command).reason is Reason.DEADLINE_PASSED
+            assert self.reject(command).reason is Reason.DEADLINE_PASSED

@@ -60,8 +60,8 @@ def play_at_random(ruleset: Ruleset, seed: int, seen: Counter[str]) -> None:
             seen["voided without a card"] += isinstance(event, ev.HandVoided) and not has_cards
             if isinstance(event, ev.PreferencesSet):
                 seen[f"preference, then {type(after).__name__}"] += 1
-    for command in illegal_commands(table, None):
-        table.refuse(command)
+    for command in illegal_commands(table):
+        table.reject(command)
 
 
 def name(member: Enum) -> str:

@@ -10,8 +10,9 @@ from stud.common.v1 import seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core.state import Phase
 from table_service.hub import KEEP
+from tests.support.choosing import LIVELY
 from tests.support.deep import either
-from tests.support.playing_memory import LIVELY, Game
+from tests.support.playing_memory import Game
 from tests.support.streams import Stream
 from tests.support.system_memory import MemorySystem, simulated, virtual_ms
 

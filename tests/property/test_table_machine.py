@@ -70,8 +70,8 @@ class TableMachine(RuleBasedStateMachine):
 
     @rule()
     def refuse_everything_illegal(self) -> None:
-        for command in illegal_commands(self.table, self.table.answer()):
-            self.table.refuse(command)
+        for command in illegal_commands(self.table):
+            self.table.reject(command)
 
     def teardown(self) -> None:
         """Every table can be wound up: the hand ends, everybody is paid, and the log gives the same table."""
@@ -82,7 +82,7 @@ class TableMachine(RuleBasedStateMachine):
             if table.awaited is Awaited.NOTHING:
                 break
             if table.state.hand is None and table.state.life in {Life.OPEN, Life.DRAINING}:
-                table.accept(cmd.CloseTable("op"))
+                table.commit(cmd.CloseTable("op"))
             table.move(9)
         assert table.state.life is Life.CLOSED, "the table does not come to an end"
         assert table.state.paid_in - table.state.paid_out == table.state.rake_taken == table.purse.rake

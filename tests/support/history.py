@@ -24,7 +24,8 @@ from stud_eventlog.memory import MemoryEventLog, MemoryStore
 from stud_eventlog.types import Append, Head, StoredCommit
 from stud_service.keyring import Key, KeyRing
 from stud_wire.commits import Meta, decode_commit, encode_commit
-from tests.support.playing_memory import STAY, Game
+from tests.support.choosing import STAY
+from tests.support.playing_memory import Game
 from tests.support.system_memory import MemorySystem, VirtualLoop
 
 T = "t-1"

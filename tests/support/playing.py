@@ -13,15 +13,13 @@ from stud.wallet.v1 import wallet_service_pb2 as wallet
 from stud_client import StudClient, TableSession
 from stud_client.following import Following
 from stud_core import events as ev
+from tests.support.choosing import STAY, Weights, choose
 from tests.support.system import PATIENCE_S, Live
 
 DEPOSIT = 200_000
 BUY_IN = 10_000
 SLOW_CLOCK_MS = 300_000
 """So long that no machine is too slow to act."""
-
-STAY = {seat_pb2.VERB_CHECK: 5, seat_pb2.VERB_CALL: 5, seat_pb2.VERB_BRING_IN: 5}
-"""Weights with which nobody folds and the hand goes to the river."""
 
 What = Callable[[pb.TableUpdate], Any]
 
@@ -220,10 +218,10 @@ class Table:
                 return player, seen.mine
             version = seen.version
 
-    def choose(self, mine: pb.PrivateView, weights: dict[Any, int] = STAY) -> seat_pb2.Option:
-        return self.rng.choices(mine.options, [weights.get(option.verb, 0) for option in mine.options])[0]
+    def choose(self, mine: pb.PrivateView, weights: Weights = STAY) -> seat_pb2.Option:
+        return choose(self.rng, mine.options, weights, other=0)
 
-    async def step(self, weights: dict[Any, int] = STAY, show: float = 0.0) -> None:
+    async def step(self, weights: Weights = STAY, show: float = 0.0) -> None:
         """One answer to whatever the table asks."""
         update = await self.eye.until(lambda u: u.view.turn.turn_id or u.view.phase == pb.HAND_PHASE_SHOW_PROMPTS)
         if update.view.turn.turn_id:
@@ -248,7 +246,7 @@ class Table:
             await self.step()
         return await self.turn()
 
-    async def play_hand(self, hand_no: int = 1, weights: dict[Any, int] = STAY, show: float = 0.0) -> None:
+    async def play_hand(self, hand_no: int = 1, weights: Weights = STAY, show: float = 0.0) -> None:
         """Plays until a hand has ended."""
         while not (self.eye.last.view.hand_no >= hand_no and not self.eye.last.view.phase):
             if not self.eye.last.view.phase:

@@ -15,15 +15,12 @@ from stud_core.events import Option, Verb
 from stud_core.state import Hand, Life, Phase, Table
 from table_service.actor import TableActor
 from table_service.vault import Vault
+from tests.support.choosing import LIVELY, STAY, Weights, choose
 from tests.support.system_memory import MemorySystem
 from wallet_service.servicer import WalletServicer
 
 NAMES = ("ada", "bea", "cleo", "dora", "emil", "fred", "gus", "hal")
 DEPOSIT = 1_000_000
-STAY = {Verb.FOLD: 0, Verb.CHECK: 5, Verb.CALL: 5, Verb.BRING_IN: 5}
-"""Weights with which a hand goes to the river."""
-
-LIVELY = {Verb.FOLD: 2, Verb.CHECK: 6, Verb.CALL: 6, Verb.BRING_IN: 4, Verb.OPEN: 1, Verb.COMPLETE: 2, Verb.BET: 3}
 
 
 class Game:
@@ -124,9 +121,8 @@ class Game:
     async def operate(self, request: Any) -> Any:
         return await self.send("olga", request, "operator")
 
-    def choose(self, weights: dict[Verb, int]) -> Option:
-        options = self.hand.options
-        return self.rng.choices(options, [weights.get(option.verb, 0) for option in options])[0]
+    def choose(self, weights: Weights) -> Option:
+        return choose(self.rng, self.hand.options, weights, other=0)
 
     def act_request(self, option: Option, turn_id: int | None = None) -> pb.ActRequest:
         return pb.ActRequest(
@@ -136,11 +132,11 @@ class Game:
             size=seat_pb2.Size.ValueType(int(option.size or 0)),
         )
 
-    async def act(self, weights: dict[Verb, int] = STAY) -> Any:
+    async def act(self, weights: Weights = STAY) -> Any:
         """Whoever is on turn acts."""
         return await self.send(self.on_turn, self.act_request(self.choose(weights)))
 
-    async def step(self, weights: dict[Verb, int] = LIVELY) -> None:
+    async def step(self, weights: Weights = LIVELY) -> None:
         """Moves the table on: an answer to whatever it asks, or waiting for what it does by itself."""
         hand = self.table.hand
         if hand is not None and hand.turn_seat:
@@ -156,7 +152,7 @@ class Game:
             async with asyncio.timeout(60):
                 await self.actor.settled.wait()
 
-    async def play(self, hands: int, weights: dict[Verb, int] = LIVELY) -> None:
+    async def play(self, hands: int, weights: Weights = LIVELY) -> None:
         """Plays until so many hands have their verdict."""
         while self.table.verified_hand < hands:
             await self.step(weights)

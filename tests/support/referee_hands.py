@@ -11,19 +11,16 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-import msgspec
-
 from stud_core import commands as cmd
 from stud_core import deck as dealer
 from stud_core import events as ev
 from stud_core.clear_deck import ClearDeck
 from stud_core.commands import Context
-from stud_core.decide import decide
 from stud_core.deck_events import DeckClosed, DeckCommitted, LogRef, SealedSeed
 from stud_core.evolve import evolve
 from stud_core.presets import PLAYNOW, table_config
 from stud_core.rejection import Rejection
-from stud_core.ruleset import BuyInLimit, Ruleset, TableConfig
+from stud_core.ruleset import Ruleset, TableConfig
 from stud_core.state import Phase, Table
 from stud_core.timers import next_deadline
 from stud_eventlog import keys
@@ -32,6 +29,8 @@ from stud_eventlog.types import Append, FeedEntry, FeedItem, Head
 from stud_service.keyring import Key
 from stud_service.sealing import hand_key, open_down, seal_down, seal_order, seal_seed
 from stud_wire.commits import Meta, encode_commit, encode_event
+from tests.support.choosing import WEIGHTS, Weights, choose
+from tests.support.core_table import FREE, Core, Refused, knobs
 
 REFEREE_KEY = Key("referee", b"r" * 32)
 DEALER_KEY = Key("dealer", b"d" * 32)
@@ -40,17 +39,10 @@ DOWN_KEY = Key("down", b"w" * 32)
 Forge = Callable[[int, list[Any]], list[Any]]
 """(version, events) -> the events to write instead."""
 
-WEIGHTS = {ev.Verb.FOLD: 1, ev.Verb.CHECK: 4, ev.Verb.CALL: 5, ev.Verb.BRING_IN: 3, ev.Verb.OPEN: 1}
-
-
-def knobs(rules: Ruleset, **changes: object) -> Ruleset:
-    """The ruleset with some knobs turned."""
-    return msgspec.structs.replace(rules, **changes)
-
 
 def config_of(rules: Ruleset = PLAYNOW, table_id: str = "t-1", *, ante: int = 50, **changes: Any) -> TableConfig:
     """A table of 5/10 at which anybody may sit down with any stack."""
-    rules = knobs(rules, min_buy_in=BuyInLimit(amount=1), max_buy_in=None)
+    rules = knobs(rules, **FREE)
     bring_in = 200 if rules.name == PLAYNOW.name else None
     return table_config(
         rules, table_id=table_id, name="Referee", currency="XTS", small_bet=500, big_bet=1000, ante=ante,
@@ -58,12 +50,12 @@ def config_of(rules: Ruleset = PLAYNOW, table_id: str = "t-1", *, ante: int = 50
     )  # fmt: skip
 
 
-class Rig:
+class Rig(Core):
     """One table, one dealer, one log."""
 
     def __init__(self, log: EventLog, config: TableConfig, seed: int = 0) -> None:
+        super().__init__(config, 1_700_000_000_000)
         self.log = log
-        self.config = config
         self.rng = Random(seed)
         shard = keys.shard_of(config.table_id)
         self.shard = shard
@@ -72,9 +64,8 @@ class Rig:
             keys.deck_log(shard, config.table_id),
         )
         self.feed = keys.dealer_feed(shard)
-        self.state, self.deck = Table(), dealer.Deck()
+        self.deck = dealer.Deck()
         self.head, self.deck_head = Head(), Head()
-        self.now_ms = 1_700_000_000_000
         self.seeds: dict[int, bytes] = {}
         self.stacked: Sequence[int] | None = None
         self.forge_table: Forge | None = None
@@ -97,18 +88,16 @@ class Rig:
         await self.send(cmd.TakeSeat(account, seat, stack, auto_post, muck_losing), actor=account)
         await self.send(cmd.RecordFunding(self.state.next_sitting_no - 1, stack))
 
+    def ctx(self) -> Context:
+        """What is next in the log, whatever was forged into it."""
+        return Context(self.now_ms, self.head.version + 1, self.build)
+
     async def send(self, command: cmd.Command, actor: str = "") -> list[Any]:
         """Decide, let the showdown ride along, append, and have the dealer answer."""
-        version = self.head.version + 1
-        ctx = Context(self.now_ms, version, "test")
-        decided = decide(self.state, command, ctx)
-        assert not isinstance(decided, Rejection), f"{command}: {decided}"
-        events: list[Any] = list(decided)
-        after = evolve(self.state, events, version)
-        if after.wants_showdown:
-            shown = decide(after, cmd.Showdown(self.open_cards(after)), ctx)
-            assert not isinstance(shown, Rejection), shown
-            events += shown
+        decided = self.decision(command)
+        if isinstance(decided, Rejection):
+            raise Refused(command, decided)
+        events, _ = decided
         if events:
             await self.write(events, actor)
         return events
@@ -133,16 +122,11 @@ class Rig:
         body = encode_commit(events, meta)
         return await self.log.append(Append(stream, head.version, head.hash, self.rng.randbytes(16), body, items))
 
-    def open_cards(self, state: Table) -> dict[int, tuple[int, ...]]:
-        assert state.hand is not None
-        return {seat: self.cards_of(state, seat) for seat in state.hand.order if state.hand.live[seat]}
-
     def cards_of(self, state: Table, seat: int) -> tuple[int, ...]:
-        """The clear down cards of a seat."""
-        assert state.hand is not None
         key = hand_key(DOWN_KEY, state.commitment)
-        place = (self.config.table_id, state.hand.hand_no, seat)
-        return tuple([open_down(key, *place, box.pos, box.sealed) for box in state.hand.down[seat]])
+        hand = state.running
+        place = (self.config.table_id, hand.hand_no, seat)
+        return tuple([open_down(key, *place, box.pos, box.sealed) for box in hand.down[seat]])
 
     # --- the dealer --------------------------------------------------------------------------------------------------
 
@@ -220,19 +204,18 @@ class Rig:
         self.now_ms += self.config.hand_pause_ms
         await self.send(cmd.StartHand())
 
-    async def play_hand(self, *, weights: dict[ev.Verb, int] | None = None, mischief: float = 0.02) -> None:
+    async def play_hand(self, *, weights: Weights | None = None, mischief: float = 0.02) -> None:
         """Start a hand and play it out at random; now and then somebody does something else."""
         await self.start()
         await self.play_out(weights=weights, mischief=mischief)
 
-    async def play_out(self, *, weights: dict[ev.Verb, int] | None = None, mischief: float = 0.0) -> None:
+    async def play_out(self, *, weights: Weights | None = None, mischief: float = 0.0) -> None:
         while self.state.hand is not None:
             await self.step(WEIGHTS if weights is None else weights, mischief)
 
-    async def step(self, weights: dict[ev.Verb, int], mischief: float = 0.0) -> None:
+    async def step(self, weights: Weights, mischief: float = 0.0) -> None:
         """One command that moves the hand on."""
-        hand = self.state.hand
-        assert hand is not None
+        hand = self.hand
         self.now_ms += self.rng.randrange(1, 3000)
         if self.is_late():
             await self.time_out()
@@ -243,18 +226,13 @@ class Rig:
         elif self.rng.random() < mischief:
             await self.interrupt()
         else:
-            option = self.rng.choices(hand.options, [weights.get(option.verb, 2) for option in hand.options])[0]
-            await self.act(option)
+            await self.act(choose(self.rng, hand.options, weights))
 
     async def act(self, option: ev.Option) -> None:
-        hand = self.state.hand
-        assert hand is not None
-        account = self.state.at(hand.turn_seat).account
-        await self.send(cmd.Act(account, hand.turn_id, option.verb, option.to, option.size), actor=account)
+        await self.send(self.acting(option), actor=self.on_turn)
 
     async def answer_ante(self, *, decline: bool = False) -> None:
-        hand = self.state.hand
-        assert hand is not None
+        hand = self.hand
         prompt = hand.prompts[0]
         account = self.state.at(prompt.seat).account
         if self.rng.random() < 0.1:
@@ -265,8 +243,7 @@ class Rig:
             await self.send(cmd.PostAnte(account, prompt.prompt_id, post=not decline), actor=account)
 
     async def answer_show(self) -> None:
-        hand = self.state.hand
-        assert hand is not None
+        hand = self.hand
         prompt = hand.prompts[0]
         account = self.state.at(prompt.seat).account
         choice = self.rng.randrange(4)
@@ -276,8 +253,7 @@ class Rig:
         if choice == 3 and prompt.kind is ev.PromptKind.LOSER:
             await self.send(cmd.SetPreferences(account, muck_losing=True), actor=account)
             return
-        cards = self.cards_of(self.state, prompt.seat) if choice == 1 else ()
-        await self.send(cmd.ChooseShow(account, prompt.prompt_id, choice == 1, cards), actor=account)
+        await self.send(self.showing(prompt, show=choice == 1), actor=account)
 
     def is_late(self) -> bool:
         """Whether a clock has run out that the table has not looked at yet."""
@@ -285,16 +261,11 @@ class Rig:
         return due is not None and due < self.now_ms
 
     async def time_out(self) -> None:
-        hand = self.state.hand
-        assert hand is not None
-        deadlines = [prompt.deadline_ms for prompt in hand.prompts] or [hand.deadline_ms]
-        self.now_ms = max(self.now_ms, *deadlines) + 1
-        await self.send(cmd.Tick())
+        await self.send(self.running_out())
 
     async def interrupt(self) -> None:
         """Anything that may happen in the middle of a hand."""
-        hand = self.state.hand
-        assert hand is not None
+        hand = self.hand
         what = self.rng.randrange(7)
         seat = self.rng.choice(hand.order)
         sitting = self.state.at(seat)

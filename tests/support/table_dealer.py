@@ -178,7 +178,11 @@ class Dealer:
         if self.wanted_community is not None:
             named.add(self.wanted_community)
         free = [card for card in range(DECK_SIZE) if card not in used and card not in named]
-        return self.rng.choice(free or [card for card in range(DECK_SIZE) if card not in used])
+        return self.pick(free or [card for card in range(DECK_SIZE) if card not in used])
+
+    def pick(self, free: list[int]) -> int:
+        """One of the cards that may lie where none was named."""
+        return self.rng.choice(free)
 
     def _down_card(self, request: DealRequested, seat: int, position: int) -> DownCard:
         self._place(request, seat, position)

@@ -1,12 +1,6 @@
-"""A table to play on in tests: given cards and stacks, when these actions, then this is legal.
+"""A table to play on in the words of the vectors: given cards and stacks, when these actions, then this is legal.
 
-The driver is the shell of one table without a clock, a log or a wire: it hands commands to ``decide``, folds the
-events, answers the dealer's requests, opens the boxes at the showdown. After *every* commit it checks that
-``decide`` and ``evolve`` changed nothing they were given, that money is conserved, that every card of the hand is
-where it should be, and that the table rebuilt from the log equals the live one.
-
-Amounts are minor units, seats 1..8, times milliseconds. It must not know a rule of poker beyond the order in which
-cards leave a deck: what is legal, due or won is what the tests are about.
+What is checked after every commit stands in ``checked_table``; cards that a test names come from ``table_dealer``.
 """
 
 from __future__ import annotations
@@ -15,61 +9,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import Any, TypeVar, overload
 
-import msgspec
-
 from stud_core import commands as cmd
 from stud_core import events as ev
-from stud_core.conservation import check
-from stud_core.decide import decide
-from stud_core.evolve import evolve, fold
 from stud_core.presets import WILLIAM_HILL, table_config
 from stud_core.rejection import Reason, Rejection
 from stud_core.ruleset import BuyInLimit, Ruleset
-from stud_core.state import Hand, Phase, Table
+from stud_core.state import Phase, Sitting, Table
+from tests.support.checked_table import CheckedTable
+from tests.support.core_table import STACK, account, describe, knobs, only, the
 from tests.support.table_dealer import Dealer
 
 T = TypeVar("T")
 
 WAGERS = {ev.Verb.OPEN, ev.Verb.COMPLETE, ev.Verb.BET, ev.Verb.RAISE}
-STACK = 10_000
 
 # S1 holds the low door, so that by default it brings in and S2 is next.
 DOORS = {1: "2c", 2: "7d", 3: "9h", 4: "Js", 5: "8c", 6: "Td", 7: "5h", 8: "6s"}
 
 
-class Refused(AssertionError):
-    """A command was refused that the test wanted accepted."""
-
-    def __init__(self, command: object, rejection: Rejection) -> None:
-        legal = sorted(describe(option) for option in rejection.legal)
-        super().__init__(f"{command} -> {rejection.reason}: {rejection.text} [{rejection.rule}]; legal {legal}")
-        self.rejection = rejection
-
-
-def knobs(rules: Ruleset, **changes: object) -> Ruleset:
-    """The ruleset with some knobs turned."""
-    return msgspec.structs.replace(rules, **changes)
-
-
-def account(seat: int) -> str:
-    """Who sits at a seat, in every test."""
-    return f"a{seat}"
-
-
-def describe(option: ev.Option) -> str:
-    """An option as the vectors write it: calls by what they cost, wagers by the total they reach."""
-    match option.verb:
-        case ev.Verb.FOLD | ev.Verb.CHECK:
-            return option.verb.name.lower()
-        case ev.Verb.CALL | ev.Verb.BRING_IN:
-            return f"{option.verb.name.lower()} {option.amount}"
-        case ev.Verb.RAISE | ev.Verb.COMPLETE:
-            return f"{option.verb.name.lower()} to {option.to}"
-        case _:
-            return f"{option.verb.name.lower()} {option.to}"
-
-
-class TableDriver:
+class TableDriver(CheckedTable):
     """One table and its whole log. ``deal`` below is the usual way to get one in the middle of a hand."""
 
     def __init__(
@@ -98,15 +56,9 @@ class TableDriver:
         if not strict_buy_in:
             rules = knobs(rules, min_buy_in=BuyInLimit(amount=1), max_buy_in=None)
         self.rules = rules
-        self.rng = Random(seed)
-        self.dealer = Dealer(rules.burns, DOORS if up is None else up, down or {}, community, self.rng)
-        self.prompted, self.showing = set(prompted), set(showing)
-        self.state = Table()
-        self.log: list[tuple[int, tuple[ev.Event, ...]]] = []
+        self.prompted, self.showing_seats = set(prompted), set(showing)
+        self.dealer: Dealer = Dealer(rules.burns, DOORS if up is None else up, down or {}, community, Random(seed))
         self.pots: list[tuple[int, set[int]]] = []
-        self.rebuild = rebuild
-        self.now_ms = 1_000_000
-        self.auto_deal = True
         if bring_in is None and rules.name != WILLIAM_HILL.name:
             bring_in = 200
         small, big = limits
@@ -114,98 +66,25 @@ class TableDriver:
             rules, table_id="t-1", name="Vectors", currency="XTS",
             small_bet=small, big_bet=big, ante=ante, bring_in=bring_in,
         )  # fmt: skip
-        self.config = config
-        self.send(cmd.OpenTable(config))
-        for seat, stack in stacks.items():
-            self.sit(seat, stack)
-
-    # --- the shell -----------------------------------------------------------
-
-    def send(self, command: cmd.Command) -> list[ev.Event]:
-        """Have a command accepted, answer the dealer, and return the events of its own commit."""
-        events = self.commit(command)
-        if self.auto_deal:
-            self.deal_on()
-        return events
-
-    def deal_on(self) -> None:
-        """Answer the dealer's requests until there is none."""
-        while self.state.hand is not None and self.state.hand.deal is not None:
-            self.commit(self.dealer.answer(self.state.hand.deal))
-
-    def commit(self, command: cmd.Command) -> list[ev.Event]:
-        """One command, one commit (a showdown rides along), every invariant."""
-        context = cmd.Context(now_ms=self.now_ms, version=self.state.version + 1)
-        before = self.state
-        photo = msgspec.msgpack.encode(before)
-        answer = decide(before, command, context)
-        if isinstance(answer, Rejection):
-            raise Refused(command, answer)
-        events = list(answer)
-        state = evolve(before, events, context.version)
-        if state.wants_showdown:
-            hand = the(state.hand)
-            self.pots = [(amount, set(seats)) for amount, seats in hand.pots] or self.pots
-            shown = decide(state, cmd.Showdown(self.clear_cards(state)), context)
-            assert not isinstance(shown, Rejection), shown
-            state = evolve(state, shown, context.version)
-            events += shown
-        assert msgspec.msgpack.encode(before) == photo, "decide or evolve changed the state it was given"
-        if not events:
-            return events  # accepted, and nothing to record
-        self.state = state
-        self.log.append((context.version, tuple(events)))
-        self.check()
-        return events
-
-    def reject(self, command: cmd.Command) -> Rejection:
-        """Have a command refused, and nothing changed by it."""
-        photo = msgspec.msgpack.encode(self.state)
-        answer = decide(self.state, command, cmd.Context(now_ms=self.now_ms, version=self.state.version + 1))
-        assert isinstance(answer, Rejection), f"accepted: {answer}"
-        assert msgspec.msgpack.encode(self.state) == photo, "a refusal changed the state"
-        return answer
-
-    def check(self) -> None:
-        """What must hold after every commit, whatever was played."""
-        assert check(self.state) is None, check(self.state)
-        assert self.state.version == self.log[-1][0]
-        assert not self.state.wants_showdown
-        for sitting in self.state.sittings.values():
-            assert sitting.stack >= 0, sitting
-        if self.state.hand is not None:
-            self.dealer.check(self.state.hand)
-        if self.rebuild:
-            assert fold(self.log) == self.state, "the rebuilt table differs from the live one"
+        super().__init__(config, self.dealer, refold=rebuild)
+        self.sit_all(stacks)
 
     def clear_cards(self, state: Table) -> dict[int, tuple[int, ...]]:
-        """The vault: down cards of the live seats."""
+        """The vault is asked at the showdown: the pots are those of which it says who won."""
         hand = the(state.hand)
-        return {seat: self.dealer.open(hand.down[seat]) for seat in hand.order if hand.live[seat]}
+        self.pots = [(amount, set(seats)) for amount, seats in hand.pots] or self.pots
+        return super().clear_cards(state)
 
     # --- given ---------------------------------------------------------------
 
-    def sit(self, seat: int, stack: int = STACK) -> None:
+    def sit(self, seat: int | None, stack: int = STACK, **preferences: bool) -> Sitting:
         """Take a seat and have it paid."""
-        auto_post, muck_losing = seat not in self.prompted, seat not in self.showing
-        request = cmd.TakeSeat(account(seat), seat, stack, auto_post=auto_post, muck_losing=muck_losing)
-        asked = only(self.send(request), ev.BuyInRequested)
-        self.send(cmd.RecordFunding(asked.sitting_no, stack))
+        wishes = {"auto_post": seat not in self.prompted, "muck_losing": seat not in self.showing_seats}
+        return super().sit(seat, stack, **wishes | preferences)
 
     def start(self) -> list[ev.Event]:
-        """Give the table what the next hand waits for (verdict, deck, pause) and open the antes."""
-        self.settle()
-        number = self.state.hand_no + 1
-        self.dealer.new_deck()
         self.pots = []
-        self.send(cmd.RecordDeck(number, b"commitment-%02d" % number))
-        self.now_ms += self.config.hand_pause_ms
-        return self.send(cmd.StartHand())
-
-    def settle(self) -> None:
-        """Record the verdict on the last hand, when one is missing."""
-        if self.state.ended_hand > self.state.verified_hand:
-            self.send(cmd.RecordVerdict(self.state.ended_hand, verdict_version=self.state.ended_hand))
+        return super().start()
 
     def void(self) -> list[ev.Event]:
         """An operator voids the running hand."""
@@ -220,7 +99,7 @@ class TableDriver:
                 self.auto_deal = True
                 self.deal_on()
                 return
-            self.commit(self.dealer.answer(the(self.hand.deal)))
+            self.commit(self.answer())
             self.void()
         raise AssertionError(f"the button never came to seat {seat}")
 
@@ -284,33 +163,12 @@ class TableDriver:
         verb = next(v for v in (ev.Verb.CHECK, ev.Verb.BRING_IN, ev.Verb.CALL) if v in verbs)
         self.play(f"{self.turn} {verb.name.lower()}")
 
-    def timeout(self) -> list[ev.Event]:
-        """Let the open turn or prompts run out."""
-        deadlines = [prompt.deadline_ms for prompt in self.hand.prompts] or [self.hand.deadline_ms]
-        self.now_ms = max(deadlines) + 1
-        return self.send(cmd.Tick())
-
     def choose(self, seat: int, *, show: bool) -> list[ev.Event]:
         """Answer a show prompt."""
         prompt = next(p for p in self.hand.prompts if p.seat == seat)
-        cards = self.dealer.open(self.hand.down[seat]) if show else ()
-        return self.send(cmd.ChooseShow(account(seat), prompt.prompt_id, show, cards))
+        return self.send(self.showing(prompt, show=show))
 
     # --- then ----------------------------------------------------------------
-
-    @property
-    def hand(self) -> Hand:
-        return the(self.state.hand)
-
-    @property
-    def running(self) -> bool:
-        return self.state.hand is not None
-
-    @property
-    def turn(self) -> int | None:
-        """The seat to act, None when nobody has to."""
-        hand = self.state.hand
-        return hand.turn_seat if hand is not None and hand.phase is Phase.BETTING else None
 
     def legal(self, seat: int | None = None) -> set[str]:
         """What the player to act may do (and, given ``seat``, that it is this one's turn)."""
@@ -331,10 +189,6 @@ class TableDriver:
 
     def stacks(self) -> dict[int, int]:
         return {s.seat: s.stack for s in self.state.sittings.values()}
-
-    def history(self) -> list[ev.Event]:
-        """Every event of the log."""
-        return [event for _, events in self.log for event in events]
 
     @overload
     def events(self) -> list[Any]: ...
@@ -403,21 +257,3 @@ def deal(
     else:
         table.move_button(button)
     return table
-
-
-def the(value: T | None) -> T:
-    """A value that must be there."""
-    assert value is not None
-    return value
-
-
-def only(events: Iterable[object], kind: type[T]) -> T:
-    """The single event of a kind."""
-    found = [event for event in events if isinstance(event, kind)]
-    assert len(found) == 1, f"{len(found)} x {kind.__name__} in {list(events)}"
-    return found[0]
-
-
-def none(events: Iterable[object], *kinds: type) -> bool:
-    """Whether no event is of these kinds."""
-    return not any(isinstance(event, kinds) for event in events)

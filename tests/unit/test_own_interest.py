@@ -27,8 +27,9 @@ from stud_core.state import Sit
 from stud_service.refusals import Refused
 from stud_topology.services import SERVICES
 from table_service.servicer import TableServicer
+from tests.support.choosing import STAY
 from tests.support.contract import contract_of
-from tests.support.playing_memory import STAY, Game
+from tests.support.playing_memory import Game
 from tests.support.system_memory import MemorySystem, simulated
 from wallet_service.servicer import WalletServicer
 

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from stud_core import commands as cmd
-from stud_core.events import Option, Verb
 from stud_core.state import Phase
-from tests.support.table_driver import TableDriver, account
-
-# Folding ends hands early and raising is what makes pots interesting.
-WEIGHTS = {Verb.FOLD: 1, Verb.CHECK: 4, Verb.CALL: 5, Verb.BRING_IN: 3, Verb.OPEN: 1}
+from tests.support.choosing import choose
+from tests.support.table_driver import TableDriver
 
 
 def play_hands(table: TableDriver, hands: int, rng: Random) -> None:
@@ -33,9 +29,4 @@ def play_out(table: TableDriver, rng: Random) -> None:
             else:
                 table.timeout()
             continue
-        option = choose(hand.options, rng)
-        table.send(cmd.Act(account(hand.turn_seat), hand.turn_id, option.verb, option.to, option.size))
-
-
-def choose(options: tuple[Option, ...], rng: Random) -> Option:
-    return rng.choices(options, [WEIGHTS.get(option.verb, 2) for option in options])[0]
+        table.take(choose(rng, hand.options))

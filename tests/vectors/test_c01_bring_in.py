@@ -8,7 +8,8 @@ from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.rejection import Reason
 from stud_core.ruleset import BringInKind, Ruleset
-from tests.support.table_driver import TableDriver, account, deal, none, only
+from tests.support.core_table import account, none, only
+from tests.support.table_driver import TableDriver, deal
 from tests.vectors.positions import ROYAL_DOWN, both, bring_in, playnow, william_hill
 
 

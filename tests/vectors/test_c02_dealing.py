@@ -9,7 +9,8 @@ from stud_core import events as ev
 from stud_core.commands import LeaveSeat, RecordCashOut
 from stud_core.presets import PLAYNOW, WILLIAM_HILL
 from stud_core.ruleset import DealOrigin, Ruleset
-from tests.support.table_driver import TableDriver, deal, only
+from tests.support.core_table import only
+from tests.support.table_driver import TableDriver, deal
 from tests.vectors.positions import both, playnow, william_hill
 
 SEATS = (2, 5, 7)

@@ -7,7 +7,8 @@ import pytest
 
 from stud_core import events as ev
 from stud_core.ruleset import DealOrigin, Ruleset
-from tests.support.table_driver import TableDriver, deal, none
+from tests.support.core_table import none
+from tests.support.table_driver import TableDriver, deal
 from tests.vectors.positions import both, bring_in, fifth_street, playnow, stack_with, william_hill
 
 

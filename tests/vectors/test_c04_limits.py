@@ -4,7 +4,8 @@ import pytest
 
 from stud_core import events as ev
 from stud_core.ruleset import OpenPair, Ruleset
-from tests.support.table_driver import deal, only
+from tests.support.core_table import only
+from tests.support.table_driver import deal
 from tests.vectors.positions import LEADER, PAIR, both, fifth_street, fourth_street
 
 NO_PAIR = {seat: LEADER[seat] for seat in (1, 2, 3)}

@@ -3,7 +3,8 @@
 import pytest
 
 from stud_core.ruleset import HeadsUp, Ruleset
-from tests.support.table_driver import TableDriver, knobs
+from tests.support.core_table import knobs
+from tests.support.table_driver import TableDriver
 from tests.vectors.positions import both, fifth_street, playnow, william_hill
 
 

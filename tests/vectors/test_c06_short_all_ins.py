@@ -4,7 +4,8 @@ import pytest
 
 from stud_core.events import Verb
 from stud_core.ruleset import Ruleset, ShortAllIn
-from tests.support.table_driver import TableDriver, deal, knobs
+from tests.support.core_table import knobs
+from tests.support.table_driver import TableDriver, deal
 from tests.vectors.positions import both, fifth_street, fourth_street, playnow
 
 

@@ -12,7 +12,8 @@ from stud_core.conservation import check
 from stud_core.evolve import evolve
 from stud_core.ruleset import OddUnits, Ruleset
 from stud_core.state import Table
-from tests.support.table_driver import TableDriver, deal, knobs, only
+from tests.support.core_table import knobs, only
+from tests.support.table_driver import TableDriver, deal
 from tests.vectors.positions import ROYAL_DOWN, ROYAL_UP, both, playnow, william_hill
 from tests.vectors.random_play import play_hands
 

@@ -18,8 +18,9 @@ from stud_core.presets import PLAYNOW
 from stud_core.river import river_plan
 from stud_core.ruleset import RiverShortage, Ruleset
 from stud_core.shuffle import deck_order, river_rank
+from tests.support.core_table import knobs, the
 from tests.support.table_dealer import River
-from tests.support.table_driver import TableDriver, deal, knobs, the
+from tests.support.table_driver import TableDriver, deal
 from tests.vectors.positions import ROYAL_UP, both
 from tests.vectors.random_play import play_hands
 

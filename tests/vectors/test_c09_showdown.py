@@ -11,7 +11,8 @@ from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.rejection import Reason
 from stud_core.ruleset import Ruleset
-from tests.support.table_driver import STACK, TableDriver, account, deal, knobs, none, only
+from tests.support.core_table import STACK, account, knobs, none, only
+from tests.support.table_driver import TableDriver, deal
 from tests.vectors.positions import LEADER, both, playnow
 
 # With the boards of LEADER: nothing for anybody, and what makes each the winner.

@@ -11,7 +11,8 @@ from stud_core.bet_ahead import PreAction
 from stud_core.events import Size, Verb
 from stud_core.rejection import Reason, Rejection
 from stud_core.ruleset import Ruleset
-from tests.support.table_driver import TableDriver, account, deal, describe, knobs, only
+from tests.support.core_table import account, describe, knobs, only
+from tests.support.table_driver import TableDriver, deal
 from tests.vectors.positions import fifth_street, fourth_street, playnow, william_hill
 
 

@@ -11,7 +11,8 @@ from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.rejection import Reason
 from stud_core.ruleset import Ruleset, TopUp
-from tests.support.table_driver import TableDriver, account, deal, none, only
+from tests.support.core_table import account, none, only
+from tests.support.table_driver import TableDriver, deal
 from tests.vectors.positions import both, fifth_street, playnow, stack_with, william_hill
 
 

@@ -7,7 +7,8 @@ import pytest
 from stud_core import events as ev
 from stud_core.pots import build_pots
 from stud_core.ruleset import Ruleset
-from tests.support.table_driver import deal, knobs, none
+from tests.support.core_table import knobs, none
+from tests.support.table_driver import deal
 from tests.vectors.positions import both, playnow
 
 

@@ -11,7 +11,8 @@ from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.presets import PLAYNOW, STAKES, WILLIAM_HILL, half_small_bet, table_config
 from stud_core.ruleset import BringInKind, HeadsUp, Ruleset
-from tests.support.table_driver import TableDriver, deal, knobs, only
+from tests.support.core_table import knobs, only
+from tests.support.table_driver import TableDriver, deal
 from tests.vectors.positions import LEADER, both, fifth_street, fourth_street, playnow, william_hill
 
 # --- stakes and antes ----------------------------------------------------------------------------

@@ -28,7 +28,8 @@ from stud_eventlog.memory import MemoryEventLog
 from stud_service.refusals import Refused
 from stud_service.runtime import Runtime
 from tests.support import golden_logs
-from tests.support.playing_memory import LIVELY, STAY, Game
+from tests.support.choosing import LIVELY, STAY
+from tests.support.playing_memory import Game
 from tests.support.system_memory import MemorySystem, VirtualLoop
 
 BETS = {Verb.CHECK: 1, Verb.CALL: 6, Verb.BRING_IN: 1, Verb.OPEN: 3, Verb.COMPLETE: 4, Verb.BET: 6, Verb.RAISE: 2}

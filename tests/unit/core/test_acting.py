@@ -10,7 +10,8 @@ from stud_core.betting import legal_options
 from stud_core.presets import PLAYNOW, WILLIAM_HILL
 from stud_core.rejection import Reason, Rejection
 from stud_core.ruleset import HeadsUp, OpenPair, Ruleset, ShortAllIn
-from tests.unit.core.house import FREE, House, knobs, only
+from tests.support.core_table import FREE, knobs, only
+from tests.unit.core.house import House
 
 RULES = knobs(PLAYNOW, **FREE)
 HILL = knobs(WILLIAM_HILL, **FREE)
@@ -36,7 +37,7 @@ def offered(house: House, seat: int = 0) -> list[tuple[str, int]]:
 
 
 def illegal(house: House, verb: str, to: int | None = None, size: ev.Size | None = None) -> Rejection:
-    refusal = house.refuse(house.command(verb, to, size))
+    refusal = house.reject(house.command(verb, to, size))
     assert refusal.reason is Reason.ILLEGAL_ACTION
     assert refusal.legal == house.hand.options
     assert f"({refusal.rule})" in refusal.text
@@ -104,21 +105,21 @@ def test_an_action_says_all_that_changed():
 def test_out_of_turn():
     house = third()
     turn = house.hand.turn_id
-    assert house.refuse(cmd.Act("a2", turn, ev.Verb.FOLD)).reason is Reason.NOT_YOUR_TURN
-    assert house.refuse(cmd.Act("nobody", turn, ev.Verb.FOLD)).reason is Reason.NOT_SEATED
-    stale = house.refuse(cmd.Act("a1", turn - 1, ev.Verb.BRING_IN))
+    assert house.reject(cmd.Act("a2", turn, ev.Verb.FOLD)).reason is Reason.NOT_YOUR_TURN
+    assert house.reject(cmd.Act("nobody", turn, ev.Verb.FOLD)).reason is Reason.NOT_SEATED
+    stale = house.reject(cmd.Act("a1", turn - 1, ev.Verb.BRING_IN))
     assert (stale.reason, stale.turn_id) == (Reason.STALE_TURN, turn)
     house.play("1 bring_in, 2 fold, 3 fold")
-    assert house.refuse(cmd.Act("a1", turn, ev.Verb.FOLD)).reason is Reason.NOT_YOUR_TURN
+    assert house.reject(cmd.Act("a1", turn, ev.Verb.FOLD)).reason is Reason.NOT_YOUR_TURN
     house.tick(10_000)
-    assert house.refuse(cmd.Act("a1", turn, ev.Verb.FOLD)).reason is Reason.NO_HAND
-    assert house.refuse(cmd.Act("nobody", turn, ev.Verb.FOLD)).reason is Reason.NOT_SEATED
+    assert house.reject(cmd.Act("a1", turn, ev.Verb.FOLD)).reason is Reason.NO_HAND
+    assert house.reject(cmd.Act("nobody", turn, ev.Verb.FOLD)).reason is Reason.NOT_SEATED
 
 
 def test_the_deadline_is_the_last_moment():
     house = third()
     house.now_ms = house.hand.deadline_ms + 1
-    late = house.refuse(house.command("bring_in"))
+    late = house.reject(house.command("bring_in"))
     assert (late.reason, late.rule) == (Reason.DEADLINE_PASSED, "B.18")
     house.now_ms -= 1
     house.act(1, "bring_in")
@@ -550,7 +551,7 @@ def test_where_both_limits_are_the_same_an_open_pair_changes_nothing():
     house.start()
     house.passive(street=4)
     assert offered(house) == [("fold", 0), ("check", 0), ("bet", 500)]
-    text = house.refuse(house.command("bet", 1_000)).text
+    text = house.reject(house.command("bet", 1_000)).text
     assert (
         text == "bet to 1000 is not allowed: on fourth street wagers are by 500 (P61); legal: fold, check, bet to 500"
     )
@@ -562,7 +563,7 @@ def test_the_cap_of_one_raise_is_said_in_the_singular():
     flat = {1: "Ac Kd Qh", 2: "2c Td 8h", 3: "3d 7s 4h"}
     house = fourth(knobs(RULES, max_raises=1, heads_up=HeadsUp.NEVER), up=flat)
     house.play("1 bet, 2 raise")
-    assert "the cap of 1 raise is reached" in house.refuse(house.command("raise")).text
+    assert "the cap of 1 raise is reached" in house.reject(house.command("raise")).text
 
 
 @pytest.mark.rules("P9")

@@ -19,7 +19,8 @@ from stud_core.evolve import thaw
 from stud_core.presets import PLAYNOW, WILLIAM_HILL
 from stud_core.rejection import Reason, Rejection
 from stud_core.ruleset import OpenPair, Ruleset
-from tests.support.table_driver import TableDriver, account, deal, knobs
+from tests.support.core_table import account, knobs
+from tests.support.table_driver import TableDriver, deal
 from tests.vectors.positions import fifth_street, fourth_street
 
 RULES = [

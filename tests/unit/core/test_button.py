@@ -13,7 +13,8 @@ from stud_core.decide import decide
 from stud_core.evolve import evolve
 from stud_core.presets import WILLIAM_HILL
 from stud_core.ruleset import DealOrigin
-from tests.unit.core.house import FREE, House, knobs
+from tests.support.core_table import FREE, knobs
+from tests.unit.core.house import House
 
 RULES = knobs(WILLIAM_HILL, **FREE)
 SEATS = [(2, 5, 7), (1, 2), (1, 8), (3, 4, 5, 6), (1, 2, 3, 4, 5, 6, 7, 8)]

@@ -16,7 +16,8 @@ from stud_core import commands as cmd
 from stud_core.presets import PLAYNOW
 from stud_core.rejection import Reason, Rejection
 from stud_core.ruleset import BuyInLimit, Ruleset
-from tests.support.table_driver import TableDriver, deal, knobs
+from tests.support.core_table import knobs
+from tests.support.table_driver import TableDriver, deal
 from tests.vectors.positions import both, fifth_street
 from tools.sources import syntax_tree
 

@@ -10,7 +10,8 @@ from stud_core.evolve import apply
 from stud_core.presets import PLAYNOW
 from stud_core.state import Hand, Phase, Prompt, Table
 from stud_core.timers import next_deadline
-from tests.unit.core.house import FREE, House, kinds, knobs, only
+from tests.support.core_table import FREE, kinds, knobs, only
+from tests.unit.core.house import House
 
 RULES = knobs(PLAYNOW, **FREE)
 
@@ -84,7 +85,7 @@ def test_clocks_start_afresh_after_a_fault():
     house.send(cmd.PostAnte("a1", prompt))
     house.send(cmd.PostAnte("a2", prompt))
     assert house.send(cmd.RestartClocks("failover")) == [], "cards are being dealt: no clock runs"
-    house.deal()
+    house.deal_on()
     turn = house.hand.turn_id
     house.now_ms += 60_000
     deadline = house.now_ms + 10_000
@@ -116,7 +117,7 @@ def test_a_reservation_runs_out_before_a_turn_or_a_prompt(clock_ms: int):
     house.send(cmd.StartHand())
     assert kinds(house.tick(30_000)) == ["SeatReleased", "CashOutRequested"]
     house.send(cmd.PostAnte("a2", house.hand.prompts[0].prompt_id))
-    house.deal()
+    house.deal_on()
     house.send(cmd.TakeSeat("later", 5, 100))
     assert kinds(house.tick(30_000)) == ["SeatReleased", "CashOutRequested"]
     assert house.hand.turn_seat == 1

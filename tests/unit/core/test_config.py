@@ -15,7 +15,7 @@ from stud_core.rejection import Reason, Rejection
 from stud_core.ruleset import BringInKind, BuyInLimit, Ruleset, TableConfig
 from stud_core.state import Table
 from stud_core.validate import RANGES, validate_config
-from tests.unit.core.house import knobs
+from tests.support.core_table import knobs
 
 
 def both() -> list[Ruleset]:

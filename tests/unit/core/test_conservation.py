@@ -8,7 +8,8 @@ import pytest
 from stud_core import commands as cmd
 from stud_core.conservation import check
 from stud_core.presets import PLAYNOW
-from tests.unit.core.house import FREE, House, knobs
+from tests.support.core_table import FREE, knobs
+from tests.unit.core.house import House
 
 
 def running() -> House:

@@ -12,7 +12,8 @@ from stud_core.evolve import evolve
 from stud_core.presets import PLAYNOW
 from stud_core.rejection import Reason, Rejection
 from stud_core.state import Phase
-from tests.unit.core.house import FREE, House, kinds, knobs, only
+from tests.support.core_table import FREE, kinds, knobs, only
+from tests.unit.core.house import House
 
 RULES = knobs(PLAYNOW, **FREE)
 
@@ -21,8 +22,8 @@ def test_decks_come_one_at_a_time():
     house = House(RULES, [1, 2])
     assert house.send(cmd.RecordDeck(1, b"abc")) == [ev.DeckReady(1, b"abc")]
     assert house.state.commitment == b"abc"
-    assert house.refuse(cmd.RecordDeck(1, b"abc")).reason is Reason.ALREADY_DONE
-    assert house.refuse(cmd.RecordDeck(2, b"abc")).reason is Reason.UNEXPECTED_CARDS
+    assert house.reject(cmd.RecordDeck(1, b"abc")).reason is Reason.ALREADY_DONE
+    assert house.reject(cmd.RecordDeck(2, b"abc")).reason is Reason.UNEXPECTED_CARDS
 
 
 def dealt(seats: int = 2) -> House:
@@ -78,13 +79,16 @@ DOWN = "the down cards are not those asked for"
 )
 def test_other_cards_are_refused(change: dict[str, object], text: str):
     house = dealt()
-    refusal = house.refuse(msgspec.structs.replace(house.answer(), **change))
+    refusal = house.reject(msgspec.structs.replace(house.answer(), **change))
     assert (refusal.reason, refusal.text) == (Reason.UNEXPECTED_CARDS, text)
 
 
 def test_the_first_and_the_last_card_of_the_deck_are_cards():
-    house = dealt()
-    house.send(msgspec.structs.replace(house.answer(), up=(ev.UpCard(2, 51), ev.UpCard(1, 0))))
+    house = House(RULES, [1, 2], up={1: "2c", 2: "As"})
+    house.ready_deck()
+    house.send(cmd.StartHand())
+    answer = house.answer()
+    house.send(msgspec.structs.replace(answer, up=answer.up[::-1]))
     assert (house.hand.up[1], house.hand.up[2]) == ((0,), (51,))
 
 
@@ -92,21 +96,21 @@ def test_no_card_comes_twice():
     house = dealt()
     first = house.answer()
     house.send(first)
-    refusal = house.refuse(first)
+    refusal = house.reject(first)
     assert (refusal.reason, refusal.text) == (Reason.ALREADY_DONE, "deal 1 is on the table")
     house.act(1, "bring_in")
     house.send(house.command("call"))
     answer = house.answer()
     again = (ev.UpCard(1, house.hand.up[2][0]), answer.up[1])
-    assert house.refuse(msgspec.structs.replace(answer, up=again)).reason is Reason.UNEXPECTED_CARDS
-    assert house.refuse(msgspec.structs.replace(answer, root=b"x")).reason is Reason.UNEXPECTED_CARDS
-    assert house.refuse(msgspec.structs.replace(answer, down=first.down)).reason is Reason.UNEXPECTED_CARDS
+    assert house.reject(msgspec.structs.replace(answer, up=again)).reason is Reason.UNEXPECTED_CARDS
+    assert house.reject(msgspec.structs.replace(answer, root=b"x")).reason is Reason.UNEXPECTED_CARDS
+    assert house.reject(msgspec.structs.replace(answer, down=first.down)).reason is Reason.UNEXPECTED_CARDS
     house.send(answer)
 
 
 def test_between_two_streets_nobody_has_a_turn_and_nothing_is_bet():
     house = dealt()
-    house.deal()
+    house.deal_on()
     house.act(1, "bring_in")
     house.send(house.command("call"))
     hand = house.hand
@@ -122,7 +126,7 @@ def test_no_position_of_the_deck_is_dealt_twice():
         house.send(house.command("check"))
     answer = house.answer()
     again = (ev.DownCard(1, house.hand.down[2][0].pos, b""), answer.down[1])
-    refusal = house.refuse(msgspec.structs.replace(answer, down=again))
+    refusal = house.reject(msgspec.structs.replace(answer, down=again))
     assert refusal.text == "a down card comes from a position that was dealt before"
     house.send(answer)
 
@@ -131,17 +135,17 @@ def test_cards_of_a_voided_hand_are_ignored():
     house = dealt()
     answer = house.answer()
     house.send(cmd.VoidHand(1, "test", "op"))
-    assert house.refuse(answer).reason is Reason.ALREADY_DONE
+    assert house.reject(answer).reason is Reason.ALREADY_DONE
 
 
 def test_cards_without_a_hand():
     house = House(RULES, [1, 2])
-    assert house.refuse(cmd.RecordCards(1, 1, (), ())).reason is Reason.UNEXPECTED_CARDS
+    assert house.reject(cmd.RecordCards(1, 1, (), ())).reason is Reason.UNEXPECTED_CARDS
     house.sit(3, auto_post=False)
     house.ready_deck()
     house.send(cmd.StartHand())
     assert house.hand.phase is Phase.ANTES
-    assert house.refuse(cmd.RecordCards(1, 1, (), ())).reason is Reason.UNEXPECTED_CARDS
+    assert house.reject(cmd.RecordCards(1, 1, (), ())).reason is Reason.UNEXPECTED_CARDS
 
 
 def test_nobody_can_bet_so_every_street_is_dealt():
@@ -177,7 +181,7 @@ def test_eight_players_share_a_community_card():
     answer = house.answer()
     for community in (None, house.hand.up[1][0], 52):
         wrong = msgspec.structs.replace(answer, community=community)
-        assert house.refuse(wrong).reason is Reason.UNEXPECTED_CARDS
+        assert house.reject(wrong).reason is Reason.UNEXPECTED_CARDS
     house.send(answer)
     assert house.hand.first == 2, "three kings with the common card beat two pair"
     house.passive()
@@ -186,7 +190,7 @@ def test_eight_players_share_a_community_card():
 
 def test_nobody_holds_the_community_card():
     house = eight_to_the_river()
-    house.deal()
+    house.deal_on()
     while not (state := house.after(house.command("check"))).wants_showdown:
         house.act(house.hand.turn_seat, "check")
     hand = state.running
@@ -200,5 +204,5 @@ def test_nobody_holds_the_community_card():
 
 def test_the_community_card_may_be_left_out_of_the_order():
     house = eight_to_the_river(community_counts_for_first=False)
-    house.deal()
+    house.deal_on()
     assert house.hand.first == 3

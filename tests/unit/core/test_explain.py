@@ -17,7 +17,8 @@ from stud_core.decide import explain
 from stud_core.presets import PLAYNOW
 from stud_core.rejection import Reason, Rejection
 from stud_core.ruleset import OpenPair, Ruleset
-from tests.support.table_driver import TableDriver, deal, knobs
+from tests.support.core_table import knobs
+from tests.support.table_driver import TableDriver, deal
 from tests.vectors.positions import LEADER, both, bring_in, fifth_street, fourth_street
 from tools.sources import syntax_tree
 

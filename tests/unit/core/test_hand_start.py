@@ -13,7 +13,8 @@ from stud_core.rejection import Reason
 from stud_core.ruleset import DealOrigin, Ruleset
 from stud_core.state import Phase
 from stud_core.timers import next_deadline
-from tests.unit.core.house import FREE, House, kinds, knobs, only
+from tests.support.core_table import FREE, kinds, knobs, only
+from tests.unit.core.house import House
 
 RULES = knobs(PLAYNOW, **FREE)
 BUTTON = knobs(WILLIAM_HILL, **FREE)
@@ -24,7 +25,7 @@ def test_why_no_hand_starts():
     assert hand_gate(house.state) is Wait.TOO_FEW_PLAYERS
     house.sit(2)
     assert hand_gate(house.state) is Wait.DECK_NOT_READY
-    refusal = house.refuse(cmd.StartHand())
+    refusal = house.reject(cmd.StartHand())
     assert refusal.reason is Reason.HAND_NOT_STARTABLE
     assert "DECK_NOT_READY" in refusal.text
     house.ready_deck()
@@ -112,14 +113,14 @@ def test_asked_players_post_one_by_one():
     house = asked_house()
     prompt = house.hand.prompts[0].prompt_id
     assert house.send(cmd.PostAnte("a1", prompt)) == [ev.AntePosted(1, 1, 50, all_in=False, stack=9_950)]
-    assert house.refuse(cmd.PostAnte("a1", prompt)).reason is Reason.NO_PROMPT
-    assert house.refuse(cmd.PostAnte("a3", prompt)).reason is Reason.NO_PROMPT
-    assert house.refuse(cmd.PostAnte("nobody", prompt)).reason is Reason.NOT_SEATED
-    stale = house.refuse(cmd.PostAnte("a2", prompt + 1))
+    assert house.reject(cmd.PostAnte("a1", prompt)).reason is Reason.NO_PROMPT
+    assert house.reject(cmd.PostAnte("a3", prompt)).reason is Reason.NO_PROMPT
+    assert house.reject(cmd.PostAnte("nobody", prompt)).reason is Reason.NOT_SEATED
+    stale = house.reject(cmd.PostAnte("a2", prompt + 1))
     assert (stale.reason, stale.prompt_id) == (Reason.STALE_PROMPT, prompt)
-    assert house.refuse(cmd.Act("a2", 1, ev.Verb.FOLD)).reason is Reason.NOT_YOUR_TURN
+    assert house.reject(cmd.Act("a2", 1, ev.Verb.FOLD)).reason is Reason.NOT_YOUR_TURN
     assert kinds(house.send(cmd.PostAnte("a2", prompt))) == ["AntePosted", "HandStarted", "DealRequested"]
-    assert house.refuse(cmd.PostAnte("a2", prompt)).reason is Reason.NO_PROMPT
+    assert house.reject(cmd.PostAnte("a2", prompt)).reason is Reason.NO_PROMPT
 
 
 def test_an_ante_after_the_deadline():
@@ -128,7 +129,7 @@ def test_an_ante_after_the_deadline():
     house.now_ms = prompt.deadline_ms
     assert kinds(house.send(cmd.PostAnte("a2", prompt.prompt_id))) == ["AntePosted"]
     house.now_ms = prompt.deadline_ms + 1
-    assert house.refuse(cmd.PostAnte("a1", prompt.prompt_id)).reason is Reason.DEADLINE_PASSED
+    assert house.reject(cmd.PostAnte("a1", prompt.prompt_id)).reason is Reason.DEADLINE_PASSED
 
 
 def test_declining_an_ante_sits_out():
@@ -189,7 +190,7 @@ def test_a_player_whose_ante_is_in_and_who_leaves_is_dealt_in():
     house.send(cmd.PostAnte("a1", prompt))
     house.send(cmd.PostAnte("a2", prompt))
     assert house.hand.order == (1, 2, 3)
-    house.deal()
+    house.deal_on()
     house.play("1 bring_in, 2 call")
     assert not house.hand.live[3]
 
@@ -208,7 +209,7 @@ def test_without_a_clock_the_table_waits():
     prompt = house.hand.prompts[0].prompt_id
     house.send(cmd.PostAnte("a1", prompt))
     house.send(cmd.PostAnte("a2", prompt))
-    house.deal()
+    house.deal_on()
     assert house.hand.deadline_ms == 0
     assert house.send(cmd.RestartClocks("fault")) == []
     house.now_ms += 10**9
@@ -235,7 +236,7 @@ def test_each_clock_runs_as_long_as_the_ruleset_says(ante: int, action: int, sho
     house.send(cmd.StartHand())
     assert left(house.hand.prompts[0].deadline_ms) == ante
     house.send(cmd.PostAnte("a1", house.hand.prompts[0].prompt_id))
-    house.deal()
+    house.deal_on()
     assert left(house.hand.deadline_ms) == action
     house.play("1 bring_in, 2 fold")
     assert left(house.hand.prompts[0].deadline_ms) == show
@@ -297,7 +298,7 @@ def test_a_third_player_who_joins_waits_for_the_next_hand():
     house = House(RULES, [1, 2])
     house.start()
     house.sit(3)
-    assert house.refuse(cmd.Act("a3", house.hand.turn_id, ev.Verb.CALL)).reason is Reason.NOT_YOUR_TURN
+    assert house.reject(cmd.Act("a3", house.hand.turn_id, ev.Verb.CALL)).reason is Reason.NOT_YOUR_TURN
     house.play("1 bring_in, 2 fold")
     house.tick(10_000)
     house.start()

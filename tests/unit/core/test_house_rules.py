@@ -26,8 +26,9 @@ from stud_core.ruleset import (
     TableConfig,
     TopUp,
 )
-from tests.support.table_driver import account, deal, knobs
-from tests.unit.core.house import FREE, House
+from tests.support.core_table import FREE, account, knobs
+from tests.support.table_driver import deal
+from tests.unit.core.house import House
 from tests.vectors.positions import both, fourth_street
 
 ROOT = Path(__file__).parents[3]

@@ -7,7 +7,7 @@ import pytest
 from stud_core.house_rules import WIDTH, changed, headline, page
 from stud_core.presets import PLAYNOW, STAKES, WILLIAM_HILL, table_config
 from stud_core.ruleset import BuyInLimit, Ruleset
-from tests.support.table_driver import knobs
+from tests.support.core_table import knobs
 from tests.unit.core.test_house_rules import BASES, SPOKEN, values
 from tests.vectors.positions import both
 

@@ -15,7 +15,8 @@ from stud_core.house_rules import house_rules
 from stud_core.presets import PLAYNOW, WILLIAM_HILL, table_config
 from stud_core.ranks import rank_best
 from stud_core.ruleset import Ruleset, ShortAllIn
-from tests.support.table_driver import TableDriver, account, deal, knobs, only
+from tests.support.core_table import account, knobs, only
+from tests.support.table_driver import TableDriver, deal
 from tests.vectors.positions import LEADER, both, fifth_street, fourth_street
 
 

@@ -7,7 +7,8 @@ from stud_core import events as ev
 from stud_core.evolve import evolve
 from stud_core.presets import PLAYNOW
 from stud_core.state import Hand
-from tests.unit.core.house import FREE, House, knobs
+from tests.support.core_table import FREE, knobs
+from tests.unit.core.house import House
 
 RULES = knobs(PLAYNOW, **FREE)
 

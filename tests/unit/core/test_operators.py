@@ -12,7 +12,8 @@ from stud_core.decide import step
 from stud_core.presets import PLAYNOW, WILLIAM_HILL
 from stud_core.rejection import Reason, Rejection
 from stud_core.state import Life, Phase
-from tests.unit.core.house import FREE, House, kinds, knobs, only
+from tests.support.core_table import FREE, kinds, knobs, only
+from tests.unit.core.house import House
 
 RULES = knobs(PLAYNOW, **FREE)
 
@@ -37,12 +38,12 @@ def end(house: House) -> list[ev.Event]:
 def test_a_pause_lets_the_running_hand_finish():
     house = started()
     assert house.send(cmd.PauseTable("maintenance", "op")) == [ev.TablePaused("maintenance", "op")]
-    assert house.refuse(cmd.PauseTable("again", "op")).reason is Reason.TABLE_PAUSED
+    assert house.reject(cmd.PauseTable("again", "op")).reason is Reason.TABLE_PAUSED
     end(house)
     house.ready_deck()
-    assert house.refuse(cmd.StartHand()).reason is Reason.HAND_NOT_STARTABLE
+    assert house.reject(cmd.StartHand()).reason is Reason.HAND_NOT_STARTABLE
     assert house.send(cmd.ResumeTable("op")) == [ev.TableResumed("op")]
-    assert house.refuse(cmd.ResumeTable("op")).reason is Reason.TABLE_NOT_PAUSED
+    assert house.reject(cmd.ResumeTable("op")).reason is Reason.TABLE_NOT_PAUSED
     house.send(cmd.StartHand())
 
 
@@ -52,14 +53,14 @@ def test_a_parked_message_holds_a_table_beside_what_an_operator_paused_for():
     house.send(cmd.PauseTable("lunch", "op"))
     house.send(cmd.PauseTable("NO_HAND", ""))
     assert (house.state.stands_for, house.state.parked) == ("lunch", "NO_HAND")
-    assert house.refuse(cmd.PauseTable("NO_HAND", "")).reason is Reason.TABLE_PAUSED
-    assert house.refuse(cmd.ResumeTable("", "UNEXPECTED_CARDS")).reason is Reason.TABLE_NOT_PAUSED
+    assert house.reject(cmd.PauseTable("NO_HAND", "")).reason is Reason.TABLE_PAUSED
+    assert house.reject(cmd.ResumeTable("", "UNEXPECTED_CARDS")).reason is Reason.TABLE_NOT_PAUSED
     assert house.send(cmd.ResumeTable("", "NO_HAND")) == [ev.TableResumed("", "NO_HAND")]
     assert (house.state.stands_for, house.state.parked) == ("lunch", "")
     house.send(cmd.ResumeTable("op"))
     house.send(cmd.PauseTable("NO_HAND", ""))
     house.ready_deck()
-    assert house.refuse(cmd.StartHand()).reason is Reason.HAND_NOT_STARTABLE
+    assert house.reject(cmd.StartHand()).reason is Reason.HAND_NOT_STARTABLE
     house.send(cmd.ResumeTable("op"))  # whatever it stands for, an operator may let it go on
     house.send(cmd.StartHand())
 
@@ -71,11 +72,11 @@ def test_a_pause_without_a_reason_has_one():
 def test_draining_finishes_the_hand_and_starts_none():
     house = started()
     assert house.send(cmd.DrainTable("op")) == [ev.TableDraining("op")]
-    assert house.refuse(cmd.DrainTable("op")).reason is Reason.TABLE_NOT_OPEN
-    assert house.refuse(cmd.TakeSeat("x", 5, 100)).reason is Reason.TABLE_NOT_OPEN
+    assert house.reject(cmd.DrainTable("op")).reason is Reason.TABLE_NOT_OPEN
+    assert house.reject(cmd.TakeSeat("x", 5, 100)).reason is Reason.TABLE_NOT_OPEN
     end(house)
     house.ready_deck()
-    assert house.refuse(cmd.StartHand()).reason is Reason.HAND_NOT_STARTABLE
+    assert house.reject(cmd.StartHand()).reason is Reason.HAND_NOT_STARTABLE
     house.send(cmd.PauseTable("too", "op"))
     house.send(cmd.ResumeTable("op"))
     assert (house.state.life, house.state.paused) == (Life.OPEN, "")
@@ -100,7 +101,7 @@ def test_closing_an_empty_table():
     assert house.send(cmd.CloseTable("op")) == [ev.TableDraining("op"), ev.TableClosing("op"), ev.TableClosed()]
     assert house.state.life is Life.CLOSED
     for command in (cmd.CloseTable("op"), cmd.PauseTable("x", "op"), cmd.ResumeTable("op"), cmd.DrainTable("op")):
-        assert house.refuse(command).reason is Reason.TABLE_NOT_OPEN
+        assert house.reject(command).reason is Reason.TABLE_NOT_OPEN
 
 
 def test_closing_between_hands_cashes_everybody_out():
@@ -124,8 +125,8 @@ def test_closing_in_a_hand_waits_for_it_and_its_verdict():
     events = house.send(cmd.CloseTable("op"))
     assert kinds(events) == ["TableDraining", "TableClosing", "LeaveRequested", "CashOutRequested"]
     assert only(events, ev.LeaveRequested).seat == 3
-    assert house.refuse(cmd.AddChips("a1", 5)).reason is Reason.TABLE_NOT_OPEN
-    assert house.refuse(cmd.ResumeTable("op")).reason is Reason.TABLE_NOT_PAUSED
+    assert house.reject(cmd.AddChips("a1", 5)).reason is Reason.TABLE_NOT_OPEN
+    assert house.reject(cmd.ResumeTable("op")).reason is Reason.TABLE_NOT_PAUSED
     assert kinds(end(house)) == ["HandMucked", "HandEnded", "LeaveRequested", "LeaveRequested"]
     assert kinds(house.send(cmd.RecordVerdict(1, 1))) == [
         "TableHandVerified", "CashOutRequested", "CashOutRequested",
@@ -188,12 +189,13 @@ def test_a_void_returns_every_contribution_once():
             "broken", "op",
         )
     ]  # fmt: skip
-    assert house.refuse(cmd.VoidHand(1, "again", "op")).reason is Reason.HAND_ALREADY_ENDED
-    assert house.refuse(cmd.VoidHand(2, "early", "op")).reason is Reason.NO_HAND
-    assert house.refuse(cmd.VoidHand(0, "none", "op")).reason is Reason.NO_HAND
+    assert house.reject(cmd.VoidHand(1, "again", "op")).reason is Reason.HAND_ALREADY_ENDED
+    assert house.reject(cmd.VoidHand(2, "early", "op")).reason is Reason.NO_HAND
+    assert house.reject(cmd.VoidHand(0, "none", "op")).reason is Reason.NO_HAND
     # It needs a verdict like any other hand.
     house.send(cmd.RecordDeck(2, b"deck"))
-    assert house.refuse(cmd.StartHand()).reason is Reason.HAND_NOT_STARTABLE
+    house.dealer.new_deck()
+    assert house.reject(cmd.StartHand()).reason is Reason.HAND_NOT_STARTABLE
     house.send(cmd.RecordVerdict(1, 1))
     house.send(cmd.StartHand())
     assert house.hand.from_version == house.state.from_version
@@ -231,7 +233,7 @@ def test_one_operator_takes_no_paid_pot_back(kind: ev.PromptKind):
     house = asked_to_show(kind)
     stacks = (house.at(1).stack, house.at(2).stack)
     assert sum(stacks) == 20_000
-    refusal = house.refuse(cmd.VoidHand(1, "broken", "op"))
+    refusal = house.reject(cmd.VoidHand(1, "broken", "op"))
     assert (refusal.reason, refusal.rule) == (Reason.HAND_ALREADY_ENDED, "B.21")
     assert "use ResolveHand" in refusal.text
     assert kinds(house.tick(10_000)) == ["HandMucked", "HandEnded"], "the clock ends it"
@@ -312,23 +314,23 @@ def ended(**changes: object) -> House:
 
 def test_a_verdict_comes_once_and_in_turn():
     house = ended()
-    assert house.refuse(cmd.RecordVerdict(2, 1)).reason is Reason.NO_HAND
-    assert house.refuse(cmd.RecordVerdict(0, 1)).reason is Reason.ALREADY_DONE
+    assert house.reject(cmd.RecordVerdict(2, 1)).reason is Reason.NO_HAND
+    assert house.reject(cmd.RecordVerdict(0, 1)).reason is Reason.ALREADY_DONE
     house.send(cmd.RecordVerdict(1, 1))
     for command in (
         cmd.RecordVerdict(1, 1),
         cmd.RecordDispute(1, 1, ()),
         cmd.RecordResolution(1, 1, ev.ResolutionChoice.VOID, ()),
     ):
-        assert house.refuse(command).reason is Reason.ALREADY_DONE
+        assert house.reject(command).reason is Reason.ALREADY_DONE
 
 
 def test_a_dispute_freezes_the_table_until_it_is_resolved():
     house = ended()
     events = house.send(cmd.RecordDispute(1, 7, ("WRONG_AWARD",)))
     assert events == [ev.TableHandDisputed(1, 7, ("WRONG_AWARD",)), ev.TablePaused("HAND_DISPUTED", "")]
-    assert house.refuse(cmd.RecordDispute(1, 7, ())).reason is Reason.ALREADY_DONE
-    assert house.refuse(cmd.ResumeTable("op")).reason is Reason.TABLE_PAUSED
+    assert house.reject(cmd.RecordDispute(1, 7, ())).reason is Reason.ALREADY_DONE
+    assert house.reject(cmd.ResumeTable("op")).reason is Reason.TABLE_PAUSED
     house.send(cmd.LeaveSeat("a2"))
     stacks = (ev.SeatStack(1, 1, 10_020), ev.SeatStack(2, 2, 9_980))
     events = house.send(cmd.RecordResolution(1, 8, ev.ResolutionChoice.REFEREE, stacks))
@@ -342,7 +344,7 @@ def test_a_dispute_freezes_the_table_until_it_is_resolved():
 def test_a_resolution_names_sittings_that_are_there():
     house = ended()
     stacks = (ev.SeatStack(5, 5, 100),)
-    refusal = house.refuse(cmd.RecordResolution(1, 8, ev.ResolutionChoice.REFEREE, stacks))
+    refusal = house.reject(cmd.RecordResolution(1, 8, ev.ResolutionChoice.REFEREE, stacks))
     assert refusal.reason is Reason.UNKNOWN_SITTING
 
 

@@ -15,7 +15,8 @@ from stud_core.presets import PLAYNOW, WILLIAM_HILL
 from stud_core.rejection import Rejection
 from stud_core.ruleset import HeadsUp, OddUnits, OpenPair, RiverShortage, Ruleset, ShortAllIn, TopUp
 from stud_core.state import Life, Phase, Sit
-from tests.unit.core.house import FREE, House, knobs
+from tests.support.core_table import FREE, knobs
+from tests.unit.core.house import House
 
 RULESETS = {
     "playnow": PLAYNOW,
@@ -50,13 +51,9 @@ RULESETS = {
 class RandomHouse(House):
     def __init__(self, ruleset: Ruleset, rng: Random) -> None:
         self.rng = rng
-        super().__init__(knobs(ruleset, **FREE, top_up=TopUp.ANY_AMOUNT), up={})
+        super().__init__(knobs(ruleset, **FREE, top_up=TopUp.ANY_AMOUNT), up={}, rng=rng)
         for seat in range(1, rng.randint(2, 8) + 1):
             self.join(seat)
-
-    def new_deck(self) -> None:
-        super().new_deck()
-        self.rng.shuffle(self.deck)
 
     def join(self, seat: int | None = None) -> None:
         rng = self.rng
@@ -67,7 +64,7 @@ class RandomHouse(House):
     def attempt(self, command: cmd.Command) -> None:
         """Send a command that may be refused."""
         if isinstance(decide(self.state, command, self.ctx()), Rejection):
-            self.refuse(command)
+            self.reject(command)
         else:
             self.send(command)
 

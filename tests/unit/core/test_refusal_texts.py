@@ -15,7 +15,8 @@ from stud_core.presets import PLAYNOW, WILLIAM_HILL, table_config
 from stud_core.rejection import Reason, Rejection
 from stud_core.ruleset import TopUp
 from stud_core.state import Table
-from tests.unit.core.house import FREE, House, knobs
+from tests.support.core_table import FREE, knobs
+from tests.unit.core.house import House
 
 RULES = knobs(PLAYNOW, **FREE)
 Command = cmd.Command | Callable[[House], cmd.Command]
@@ -278,7 +279,7 @@ REFUSALS: list[tuple[Callable[[], House], Command, Reason, str, str]] = [
 @pytest.mark.parametrize(("make", "command", "reason", "text", "rule"), REFUSALS)
 def test_the_words_of_a_refusal(make: Callable[[], House], command: Command, reason: Reason, text: str, rule: str):
     table = make()
-    refusal = table.refuse(command(table) if callable(command) else command)
+    refusal = table.reject(command(table) if callable(command) else command)
     assert (refusal.reason, refusal.text, refusal.rule) == (reason, text.format(table), rule)
 
 
@@ -292,7 +293,7 @@ def test_a_refusal_says_its_bounds_where_it_has_some(
     make: Callable[[], House], command: Command, reason: Reason, text: str, rule: str
 ):
     table = make()
-    refusal = table.refuse(command(table) if callable(command) else command)
+    refusal = table.reject(command(table) if callable(command) else command)
     assert (refusal.least is not None, refusal.most is not None) == (reason in BOUNDED, reason in BOUNDED), (text, rule)
 
 
@@ -316,13 +317,14 @@ def test_the_bounds_of_a_top_up_are_what_the_table_takes(
 ):
     """The least and the greatest amount are accepted, and the next ones are not."""
     table = House(knobs(PLAYNOW, **changes), [1, 2])
-    for state in (table.state, table.mirror):  # as if he had lost or won
+    table.refold = False
+    for state in (table.state, table.mirror):  # as if he had lost or won, of which no log says anything
         state.paid_in += stack - state.sittings[1].stack
         state.sittings[1].stack = stack
     if playing:
         table.start()
     for amount in (0, -5, MAX_AMOUNT + 1):
-        refusal = table.refuse(cmd.AddChips("a1", amount))
+        refusal = table.reject(cmd.AddChips("a1", amount))
         assert (refusal.least, refusal.most) == bounds
     least, most = bounds
     for amount in {least, most}:
@@ -336,7 +338,7 @@ def test_the_bounds_of_a_top_up_are_what_the_table_takes(
 def test_the_bounds_of_a_buy_in_are_what_the_table_takes(changes: dict[str, Any], most: int):
     table = House(knobs(PLAYNOW, **changes))
     for amount in (4_999, most + 1):
-        refusal = table.refuse(cmd.TakeSeat("a1", 1, amount))
+        refusal = table.reject(cmd.TakeSeat("a1", 1, amount))
         assert (refusal.least, refusal.most) == (5_000, most)
     for amount in (5_000, most):
         assert not isinstance(decide(table.state, cmd.TakeSeat("a1", 1, amount), table.ctx()), Rejection)
@@ -357,6 +359,6 @@ def test_a_stack_below_the_minimum_is_told():
     table.tick(10_000)
     table.send(cmd.RecordVerdict(1, 1))
     for amount, stack in ((49, 4_999), (1, 4_951)):
-        refusal = table.refuse(cmd.AddChips("a2", amount))
+        refusal = table.reject(cmd.AddChips("a2", amount))
         assert (refusal.reason, refusal.rule) == (Reason.TOP_UP_OUT_OF_LIMITS, "B.19")
         assert refusal.text == f"a stack of {stack} would be below the minimum of 5000"

@@ -11,7 +11,7 @@ from stud_core.events import DealMode
 from stud_core.presets import PLAYNOW, WILLIAM_HILL
 from stud_core.river import RiverPlan, river_plan
 from stud_core.ruleset import RiverShortage, Ruleset
-from tests.unit.core.house import knobs
+from tests.support.core_table import knobs
 
 TUPLES = [tuple(reversed(counts)) for counts in combinations_with_replacement(range(2, 9), 5)]
 COMMUNITY = {

@@ -13,7 +13,8 @@ from stud_core.rejection import Reason, Rejection
 from stud_core.ruleset import BuyInLimit
 from stud_core.state import Life, Phase, Sit, Sitting, Table
 from stud_core.timers import next_deadline
-from tests.unit.core.house import FREE, House, kinds, knobs, only
+from tests.support.core_table import FREE, kinds, knobs, only
+from tests.unit.core.house import House
 
 RULES = knobs(PLAYNOW, **FREE)
 
@@ -31,7 +32,7 @@ def test_nothing_happens_at_a_table_that_was_never_opened():
 
 def test_a_table_is_opened_once():
     house = House(RULES)
-    assert house.refuse(cmd.OpenTable(table_config(PLAYNOW))).reason is Reason.TABLE_EXISTS
+    assert house.reject(cmd.OpenTable(table_config(PLAYNOW))).reason is Reason.TABLE_EXISTS
 
 
 @pytest.mark.knob("auto_post_default", False)
@@ -45,7 +46,7 @@ def test_from_reservation_to_seat():
     assert (house.at(3).status, house.at(3).stack, house.at(3).expires_at_ms) == (Sit.SEATED, 6_000, 0)
     assert house.state.paid_in == 6_000
     assert next_deadline(house.state) is None
-    assert house.refuse(cmd.RecordFunding(1, 6_000)).reason is Reason.ALREADY_DONE
+    assert house.reject(cmd.RecordFunding(1, 6_000)).reason is Reason.ALREADY_DONE
 
 
 @pytest.mark.knob("auto_post_default", True)
@@ -81,7 +82,7 @@ def test_what_a_player_does_not_say_the_ruleset_says(auto_post: bool, muck_losin
     ],
 )
 def test_refused_seats(command: cmd.TakeSeat, reason: Reason, rule: str):
-    refusal = House(PLAYNOW, [1]).refuse(command)
+    refusal = House(PLAYNOW, [1]).reject(command)
     assert (refusal.reason, refusal.rule) == (reason, rule)
 
 
@@ -89,10 +90,10 @@ def test_refused_seats(command: cmd.TakeSeat, reason: Reason, rule: str):
 def test_a_full_table():
     house = House(knobs(WILLIAM_HILL, seats=2))
     assert [house.sit(None).seat, house.sit(None).seat] == [1, 2]
-    refusal = house.refuse(cmd.TakeSeat("b", None, 10_000))
+    refusal = house.reject(cmd.TakeSeat("b", None, 10_000))
     assert (refusal.reason, refusal.rule) == (Reason.TABLE_FULL, "W3")
     for seat in (0, 3):
-        refusal = house.refuse(cmd.TakeSeat("b", seat, 10_000))
+        refusal = house.reject(cmd.TakeSeat("b", seat, 10_000))
         assert (refusal.reason, refusal.rule) == (Reason.SEAT_OUT_OF_RANGE, "W3")
         assert (refusal.field, refusal.least, refusal.most) == ("seat", 1, 2)
 
@@ -110,7 +111,7 @@ def test_a_full_table():
 )
 def test_the_least_buy_in_is_an_amount_or_so_many_small_bets(limit: BuyInLimit, least: int):
     house = House(knobs(PLAYNOW, min_buy_in=limit, max_buy_in=None))
-    assert house.refuse(cmd.TakeSeat("a", 1, least - 1)).reason is Reason.BUY_IN_TOO_SMALL
+    assert house.reject(cmd.TakeSeat("a", 1, least - 1)).reason is Reason.BUY_IN_TOO_SMALL
     house.send(cmd.TakeSeat("a", 1, least))
 
 
@@ -127,7 +128,7 @@ def test_the_least_buy_in_is_an_amount_or_so_many_small_bets(limit: BuyInLimit, 
 )
 def test_the_greatest_buy_in_is_an_amount_or_so_many_small_bets(limit: BuyInLimit, most: int):
     house = House(knobs(PLAYNOW, min_buy_in=BuyInLimit(amount=1), max_buy_in=limit))
-    assert house.refuse(cmd.TakeSeat("a", 1, most + 1)).reason is Reason.BUY_IN_TOO_LARGE
+    assert house.reject(cmd.TakeSeat("a", 1, most + 1)).reason is Reason.BUY_IN_TOO_LARGE
     house.send(cmd.TakeSeat("a", 1, most))
 
 
@@ -138,9 +139,9 @@ def test_a_declined_buy_in_frees_seat_and_account():
     assert released == [ev.SeatReleased(1, 2, "INSUFFICIENT_FUNDS", 99)]
     assert house.state.sittings == {}
     assert house.state.seats[2] == 0
-    assert house.refuse(cmd.RecordFunding(1, 100)).reason is Reason.ALREADY_DONE
-    assert house.refuse(cmd.RecordFundingDeclined(1, "X")).reason is Reason.ALREADY_DONE
-    assert house.refuse(cmd.RecordFunding(2, 100)).reason is Reason.UNKNOWN_SITTING
+    assert house.reject(cmd.RecordFunding(1, 100)).reason is Reason.ALREADY_DONE
+    assert house.reject(cmd.RecordFundingDeclined(1, "X")).reason is Reason.ALREADY_DONE
+    assert house.reject(cmd.RecordFunding(2, 100)).reason is Reason.UNKNOWN_SITTING
     assert house.sit(2).sitting_no == 2
 
 
@@ -156,9 +157,9 @@ def test_a_reservation_expires_and_late_money_goes_back():
     # Nothing is left of the reservation but the account that will be paid.
     assert house.state.sittings[1] == Sitting(1, 0, "a", Sit.CASHING_OUT, 0, 0, 0, auto_post=False, muck_losing=False)
     assert house.state.seats[2] == 0
-    assert house.refuse(cmd.RecordFunding(1, 100)).reason is Reason.ALREADY_DONE
-    assert house.refuse(cmd.RecordFundingDeclined(1, "X")).reason is Reason.ALREADY_DONE
-    assert house.refuse(cmd.TakeSeat("a", 2, 100)).reason is Reason.ALREADY_SEATED
+    assert house.reject(cmd.RecordFunding(1, 100)).reason is Reason.ALREADY_DONE
+    assert house.reject(cmd.RecordFundingDeclined(1, "X")).reason is Reason.ALREADY_DONE
+    assert house.reject(cmd.TakeSeat("a", 2, 100)).reason is Reason.ALREADY_SEATED
     house.send(cmd.TakeSeat("b", 2, 100))
     assert house.send(cmd.RecordCashOut(1, 100)) == [ev.PlayerLeft(1, 100)]
     house.send(cmd.TakeSeat("a", 3, 100))
@@ -177,12 +178,12 @@ def test_a_reservation_of_a_clock_that_was_set_back_since_is_over():
 def test_leaving_while_reserved():
     house = House(RULES)
     house.send(cmd.TakeSeat("a", 2, 100))
-    assert house.refuse(cmd.SitOut("a")).reason is Reason.NOT_SEATED
+    assert house.reject(cmd.SitOut("a")).reason is Reason.NOT_SEATED
     assert house.send(cmd.LeaveSeat("a")) == [
         ev.SeatReleased(1, 2, "SEAT_LEFT"),
         ev.CashOutRequested("XTS", 1, "a", None, 0),
     ]
-    assert house.refuse(cmd.LeaveSeat("a")).reason is Reason.LEAVING
+    assert house.reject(cmd.LeaveSeat("a")).reason is Reason.LEAVING
     house.send(cmd.RecordCashOut(1, 0))
     assert house.state.sittings == {}
 
@@ -193,20 +194,20 @@ def test_leaving_between_hands_is_a_cash_out_at_once():
     assert events == [ev.LeaveRequested(1, 1), ev.CashOutRequested("XTS", 1, "a1", 700, 0)]
     assert (house.state.seats[1], house.state.sittings[1].claim) == (0, 700)
     for command in (cmd.LeaveSeat("a1"), cmd.SitOut("a1"), cmd.SitIn("a1"), cmd.AddChips("a1", 5)):
-        assert house.refuse(command).reason is Reason.LEAVING
-    assert house.refuse(cmd.SetPreferences("a1", auto_post=False)).reason is Reason.LEAVING
+        assert house.reject(command).reason is Reason.LEAVING
+    assert house.reject(cmd.SetPreferences("a1", auto_post=False)).reason is Reason.LEAVING
     house.send(cmd.RecordCashOut(1, 700))
     assert (house.state.paid_in, house.state.paid_out) == (700, 700)
-    assert house.refuse(cmd.RecordCashOut(1, 700)).reason is Reason.ALREADY_DONE
-    assert house.refuse(cmd.LeaveSeat("a1")).reason is Reason.NOT_SEATED
+    assert house.reject(cmd.RecordCashOut(1, 700)).reason is Reason.ALREADY_DONE
+    assert house.reject(cmd.LeaveSeat("a1")).reason is Reason.NOT_SEATED
 
 
 def test_a_cash_out_that_nobody_asked_for():
     house = House(RULES, [1])
-    assert house.refuse(cmd.RecordCashOut(1, 5)).reason is Reason.UNKNOWN_SITTING
-    assert house.refuse(cmd.RecordCashOut(7, 5)).reason is Reason.UNKNOWN_SITTING
-    assert house.refuse(cmd.RecordCashOutBlocked(1, "X")).reason is Reason.ALREADY_DONE
-    assert house.refuse(cmd.RecordCashOutBlocked(7, "X")).reason is Reason.UNKNOWN_SITTING
+    assert house.reject(cmd.RecordCashOut(1, 5)).reason is Reason.UNKNOWN_SITTING
+    assert house.reject(cmd.RecordCashOut(7, 5)).reason is Reason.UNKNOWN_SITTING
+    assert house.reject(cmd.RecordCashOutBlocked(1, "X")).reason is Reason.ALREADY_DONE
+    assert house.reject(cmd.RecordCashOutBlocked(7, "X")).reason is Reason.UNKNOWN_SITTING
 
 
 def test_a_blocked_cash_out_pauses_the_table():
@@ -215,7 +216,7 @@ def test_a_blocked_cash_out_pauses_the_table():
     held = house.send(cmd.RecordCashOutBlocked(1, "CLAIM_MISMATCH"))
     assert held == [ev.CashOutHeld(1, "CLAIM_MISMATCH"), ev.TablePaused("CASH_OUT_BLOCKED", "")]
     assert house.state.sittings[1].status is Sit.HELD
-    assert house.refuse(cmd.RecordCashOutBlocked(1, "AGAIN")).reason is Reason.ALREADY_DONE
+    assert house.reject(cmd.RecordCashOutBlocked(1, "AGAIN")).reason is Reason.ALREADY_DONE
     # Operators found that 650 is right: the difference is booked outside.
     house.send(cmd.RecordCashOut(1, 650))
     assert (house.state.paid_in, house.state.paid_out) == (1_550, 650)
@@ -226,19 +227,20 @@ def test_a_blocked_cash_out_pauses_the_table():
 @pytest.mark.rules("P9")
 def test_sitting_out_and_in():
     house = House(RULES, [1, 2])
-    assert house.refuse(cmd.SitIn("a1")).reason is Reason.NOT_SITTING_OUT
+    assert house.reject(cmd.SitIn("a1")).reason is Reason.NOT_SITTING_OUT
     assert house.send(cmd.SitOut("a1")) == [ev.SatOut(1, 1, ev.OutReason.REQUESTED)]
-    assert house.refuse(cmd.SitOut("a1")).reason is Reason.ALREADY_SITTING_OUT
+    assert house.reject(cmd.SitOut("a1")).reason is Reason.ALREADY_SITTING_OUT
     assert house.at(1).out_reason is ev.OutReason.REQUESTED
     assert house.send(cmd.SitIn("a1")) == [ev.SatIn(1, 1)]
     assert (house.at(1).sitting_out, house.at(1).out_reason) == (False, None)
-    assert house.refuse(cmd.SitOut("nobody")).reason is Reason.NOT_SEATED
-    assert house.refuse(cmd.SitIn("nobody")).reason is Reason.NOT_SEATED
+    assert house.reject(cmd.SitOut("nobody")).reason is Reason.NOT_SEATED
+    assert house.reject(cmd.SitIn("nobody")).reason is Reason.NOT_SEATED
 
 
 def test_an_all_in_player_may_sit_in_again_but_not_one_without_chips():
     """He may win the hand; who has folded, or was not dealt in, has nothing to come."""
-    house = House(RULES, {1: 50, 2: 5_000, 3: 5_000}, down={1: "4s 7c", 2: "As Ad", 3: "Ks Kd"})
+    nothing = {1: "2c 8d Tc Jd", 2: "5d", 3: "9h"}
+    house = House(RULES, {1: 50, 2: 5_000, 3: 5_000}, up=nothing, down={1: "4s 7c", 2: "As Ad", 3: "Ks Kd"})
     house.start()
     house.send(cmd.SitOut("a1"))
     assert house.send(cmd.SitIn("a1")) == [ev.SatIn(1, 1)]
@@ -246,7 +248,7 @@ def test_an_all_in_player_may_sit_in_again_but_not_one_without_chips():
     house.play("2 bring_in")
     house.passive()
     assert house.at(1).stack == 0
-    assert house.refuse(cmd.SitIn("a1")).reason is Reason.NO_CHIPS
+    assert house.reject(cmd.SitIn("a1")).reason is Reason.NO_CHIPS
 
 
 @pytest.mark.rules("P7")
@@ -350,7 +352,7 @@ def test_leaving_as_a_spectator_of_the_hand_needs_no_verdict():
 
 
 def refused(house: House, command: cmd.Command) -> str:
-    refusal = house.refuse(command)
+    refusal = house.reject(command)
     assert refusal.reason is Reason.CLAIM_MISMATCH
     return refusal.text
 

@@ -13,7 +13,8 @@ from stud_core.presets import PLAYNOW
 from stud_core.rejection import Reason, Rejection
 from stud_core.ruleset import OddUnits
 from stud_core.state import Phase, Table
-from tests.unit.core.house import FREE, House, kinds, knobs, only
+from tests.support.core_table import FREE, kinds, knobs, only
+from tests.unit.core.house import House
 
 RULES = knobs(PLAYNOW, **FREE)
 UP = {1: "Ac Kd Jh 9s", 2: "Qc Td 8h 6s", 3: "2c 7d 5h 3s"}
@@ -83,8 +84,8 @@ def test_only_the_cards_of_this_showdown_will_do():
 
 
 def test_a_showdown_only_when_it_is_wanted():
-    assert river().refuse(cmd.Showdown({})).reason is Reason.UNEXPECTED_CARDS
-    assert House(RULES).refuse(cmd.Showdown({})).reason is Reason.UNEXPECTED_CARDS
+    assert river().reject(cmd.Showdown({})).reason is Reason.UNEXPECTED_CARDS
+    assert House(RULES).reject(cmd.Showdown({})).reason is Reason.UNEXPECTED_CARDS
 
 
 def test_losers_who_do_not_muck_are_asked_all_at_once():
@@ -99,18 +100,18 @@ def test_losers_who_do_not_muck_are_asked_all_at_once():
     assert house.hand.pots == ()
 
     cards = house.clear(house.hand, 3)
-    assert house.refuse(cmd.ChooseShow("a1", version, show=False)).reason is Reason.NO_PROMPT
-    assert house.refuse(cmd.ChooseShow("nobody", version, show=False)).reason is Reason.NOT_SEATED
-    assert house.refuse(cmd.ChooseShow("a3", version - 1, show=False)).reason is Reason.STALE_PROMPT
+    assert house.reject(cmd.ChooseShow("a1", version, show=False)).reason is Reason.NO_PROMPT
+    assert house.reject(cmd.ChooseShow("nobody", version, show=False)).reason is Reason.NOT_SEATED
+    assert house.reject(cmd.ChooseShow("a3", version - 1, show=False)).reason is Reason.STALE_PROMPT
     for wrong in ((), cards[:2], (*cards[:2], house.hand.up[1][0]), (*cards[:2], cards[0])):
-        assert house.refuse(cmd.ChooseShow("a3", version, show=True, cards=wrong)).reason is Reason.UNEXPECTED_CARDS
+        assert house.reject(cmd.ChooseShow("a3", version, show=True, cards=wrong)).reason is Reason.UNEXPECTED_CARDS
 
     shown = only(house.send(cmd.ChooseShow("a3", version, show=True, cards=cards)), ev.HandShown)
     assert shown.cards == cards
     assert shown.rank > 0
     assert house.hand.shown[3] == cards
     assert kinds(house.send(cmd.ChooseShow("a2", version, show=False))) == ["HandMucked", "HandEnded"]
-    assert house.refuse(cmd.ChooseShow("a2", version, show=False)).reason is Reason.NO_PROMPT
+    assert house.reject(cmd.ChooseShow("a2", version, show=False)).reason is Reason.NO_PROMPT
 
 
 def test_the_last_answer_may_be_to_show():
@@ -126,7 +127,7 @@ def test_an_answer_after_the_deadline():
     house.play("1 bet, 2 call, 3 fold")
     prompt = house.hand.prompts[0]
     house.now_ms = prompt.deadline_ms + 1
-    assert house.refuse(cmd.ChooseShow("a2", prompt.prompt_id, show=False)).reason is Reason.DEADLINE_PASSED
+    assert house.reject(cmd.ChooseShow("a2", prompt.prompt_id, show=False)).reason is Reason.DEADLINE_PASSED
     assert kinds(house.tick()) == ["HandMucked", "HandEnded"]
     assert not house.at(2).sitting_out, "only actions, bring-ins and antes sit a player out"
 

@@ -15,7 +15,8 @@ from stud_core.amounts import MAX_AMOUNT
 from stud_core.presets import PLAYNOW, WILLIAM_HILL
 from stud_core.rejection import Reason
 from stud_core.state import DEALER_SILENT, Life
-from tests.unit.core.house import FREE, House, knobs
+from tests.support.core_table import FREE, knobs
+from tests.unit.core.house import House
 
 RULES = knobs(PLAYNOW, **FREE)
 BLOCK = cmd.PauseTable("SETTLEMENT_BLOCKED", "")
@@ -46,12 +47,12 @@ def test_no_operator_resumes_over_it_and_its_end_does(reason: str):
     house, (begin, end) = ended(), CAUSES[reason]
     house.send(begin)
     assert house.state.paused == reason
-    assert house.refuse(begin).reason in {Reason.ALREADY_DONE, Reason.TABLE_PAUSED}
-    assert house.refuse(RESUME).reason is Reason.TABLE_PAUSED
+    assert house.reject(begin).reason in {Reason.ALREADY_DONE, Reason.TABLE_PAUSED}
+    assert house.reject(RESUME).reason is Reason.TABLE_PAUSED
     house.send(end)
     assert (house.state.paused, house.state.standing) == ("", "")
     assert house.state.settlement_blocked is False
-    assert house.refuse(end).reason is Reason.ALREADY_DONE
+    assert house.reject(end).reason is Reason.ALREADY_DONE
 
 
 @pytest.mark.parametrize("reason", CAUSES)
@@ -60,7 +61,7 @@ def test_it_stands_beside_what_an_operator_paused_for(reason: str):
     house.send(PAUSE)
     house.send(begin)
     assert house.state.standing == reason
-    assert house.refuse(RESUME).reason is Reason.TABLE_PAUSED
+    assert house.reject(RESUME).reason is Reason.TABLE_PAUSED
     house.send(end)
     assert (house.state.paused, house.state.standing) == ("lunch", "")
     house.send(RESUME)
@@ -75,7 +76,7 @@ def test_the_table_goes_on_when_the_last_of_them_has_ended(causes: tuple[str, ..
         house.send(CAUSES[reason][0])
     for reason in ends:
         assert house.state.paused
-        assert house.refuse(RESUME).reason is Reason.TABLE_PAUSED
+        assert house.reject(RESUME).reason is Reason.TABLE_PAUSED
         house.send(CAUSES[reason][1])
     assert house.state.paused == ""
 
@@ -99,7 +100,7 @@ def test_a_fault_of_the_service_is_seen_over_an_operators_pause():
     house = ended()
     house.send(PAUSE)
     house.send(cmd.PauseTable("NOT_CONSERVED", ""))
-    assert house.refuse(cmd.PauseTable("NOT_CONSERVED", "")).reason is Reason.TABLE_PAUSED
+    assert house.reject(cmd.PauseTable("NOT_CONSERVED", "")).reason is Reason.TABLE_PAUSED
     assert house.state.paused == "NOT_CONSERVED"
     house.send(RESUME)
     assert house.state.paused == ""
@@ -111,8 +112,8 @@ def test_a_fault_of_the_service_is_seen_over_an_operators_pause():
 @pytest.mark.parametrize("amount", [MAX_AMOUNT + 1, 2**63 - 1, 10**19])
 def test_what_the_wallet_cannot_book_is_not_asked_for(amount: int):
     house = House(knobs(WILLIAM_HILL, **FREE), [1])
-    bought = house.refuse(cmd.TakeSeat("a2", 2, amount))
-    added = house.refuse(cmd.AddChips("a1", amount))
+    bought = house.reject(cmd.TakeSeat("a2", 2, amount))
+    added = house.reject(cmd.AddChips("a1", amount))
     assert (bought.reason, added.reason) == (Reason.BUY_IN_TOO_LARGE, Reason.TOP_UP_OUT_OF_LIMITS)
     assert str(MAX_AMOUNT) in bought.text
     assert str(MAX_AMOUNT) in added.text
@@ -129,7 +130,7 @@ def test_an_operator_may_pause_what_stands_already_and_then_its_end_does_not_go_
     house, (begin, end) = ended(), CAUSES[reason]
     house.send(begin)
     house.send(PAUSE)
-    assert house.refuse(PAUSE).reason is Reason.TABLE_PAUSED
+    assert house.reject(PAUSE).reason is Reason.TABLE_PAUSED
     house.send(end)
     assert (house.state.paused, house.state.standing) == ("lunch", "")
     house.send(RESUME)
@@ -141,7 +142,7 @@ def test_a_silent_dealer_is_no_reason_to_lose_an_operators_pause():
     house = House(RULES, [1, 2])
     house.send(cmd.PauseTable(DEALER_SILENT, ""))
     house.send(PAUSE)
-    assert house.refuse(cmd.PauseTable(DEALER_SILENT, "")).reason is Reason.TABLE_PAUSED
+    assert house.reject(cmd.PauseTable(DEALER_SILENT, "")).reason is Reason.TABLE_PAUSED
     house.send(cmd.ResumeTable(""))
     assert house.state.paused == "lunch"
     house.send(RESUME)
@@ -151,4 +152,4 @@ def test_a_silent_dealer_is_no_reason_to_lose_an_operators_pause():
 
 
 def test_a_settlement_that_was_not_blocked_says_so():
-    assert ended().refuse(cmd.RecordSettlement()).text == "no settlement is blocked"
+    assert ended().reject(cmd.RecordSettlement()).text == "no settlement is blocked"

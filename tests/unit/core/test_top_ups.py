@@ -10,7 +10,8 @@ from stud_core.presets import PLAYNOW
 from stud_core.rejection import Reason
 from stud_core.ruleset import TopUp
 from stud_core.state import Sit
-from tests.unit.core.house import House, kinds, knobs, only
+from tests.support.core_table import kinds, knobs, only
+from tests.unit.core.house import House
 
 
 def broke_house() -> House:
@@ -29,11 +30,11 @@ def broke_house() -> House:
 def test_the_resulting_stack_lies_within_the_limits():
     house = broke_house()
     for amount in (0, -5, 1_749, 16_751):
-        refusal = house.refuse(cmd.AddChips("a2", amount))
+        refusal = house.reject(cmd.AddChips("a2", amount))
         assert (refusal.reason, refusal.rule) == (Reason.TOP_UP_OUT_OF_LIMITS, "B.19")
     assert house.send(cmd.AddChips("a2", 1_750)) == [ev.TopUpRequested("XTS", False, 2, 1, "a2", 1_750)]
-    assert house.refuse(cmd.AddChips("a2", 1_750)).reason is Reason.TOP_UP_OPEN
-    assert house.refuse(cmd.AddChips("nobody", 1_750)).reason is Reason.NOT_SEATED
+    assert house.reject(cmd.AddChips("a2", 1_750)).reason is Reason.TOP_UP_OPEN
+    assert house.reject(cmd.AddChips("nobody", 1_750)).reason is Reason.NOT_SEATED
 
 
 def test_between_hands_funded_chips_are_playable_at_once():
@@ -41,9 +42,9 @@ def test_between_hands_funded_chips_are_playable_at_once():
     house.send(cmd.AddChips("a2", 2_000))
     events = house.send(cmd.RecordTopUp(2, 1, 2_000))
     assert events == [ev.TopUpPending(2, 1, 2_000, 2_000), ev.ChipsAdded(2, 2, 2_000, 0, 5_250)]
-    assert house.refuse(cmd.RecordTopUp(2, 1, 2_000)).reason is Reason.ALREADY_DONE
-    assert house.refuse(cmd.RecordTopUpDeclined(2, 1, "X")).reason is Reason.ALREADY_DONE
-    assert house.refuse(cmd.RecordTopUp(9, 1, 2_000)).reason is Reason.UNKNOWN_SITTING
+    assert house.reject(cmd.RecordTopUp(2, 1, 2_000)).reason is Reason.ALREADY_DONE
+    assert house.reject(cmd.RecordTopUpDeclined(2, 1, "X")).reason is Reason.ALREADY_DONE
+    assert house.reject(cmd.RecordTopUp(9, 1, 2_000)).reason is Reason.UNKNOWN_SITTING
     assert house.at(2).top_up_open == 0
 
 
@@ -104,7 +105,7 @@ def test_what_does_not_fit_stays_pending_and_is_paid_out(top_up: TopUp):
 @pytest.mark.parametrize("top_up", TopUp)
 def test_chips_up_to_the_maximum_fit(top_up: TopUp):
     house = House(knobs(PLAYNOW, top_up=top_up), {1: 12_000})
-    assert house.refuse(cmd.AddChips("a1", 8_001)).reason is Reason.TOP_UP_OUT_OF_LIMITS
+    assert house.reject(cmd.AddChips("a1", 8_001)).reason is Reason.TOP_UP_OUT_OF_LIMITS
     house.send(cmd.AddChips("a1", 8_000))
     assert only(house.send(cmd.RecordTopUp(1, 1, 8_000)), ev.ChipsAdded).stack == 20_000
 
@@ -155,7 +156,7 @@ def test_leaving_waits_for_a_top_up_that_is_declined():
     events = house.send(cmd.RecordTopUpDeclined(1, 1, "ACCOUNT_FROZEN"))
     assert kinds(events) == ["TopUpRefused", "CashOutRequested"]
     assert only(events, ev.CashOutRequested).claim == 10_000
-    assert house.refuse(cmd.RecordTopUp(1, 1, 1_000)).reason is Reason.ALREADY_DONE
+    assert house.reject(cmd.RecordTopUp(1, 1, 1_000)).reason is Reason.ALREADY_DONE
 
 
 def test_a_broke_player_sits_out_and_comes_back_with_chips():
@@ -174,12 +175,12 @@ def test_a_broke_player_sits_out_and_comes_back_with_chips():
     events = house.send(cmd.StartHand())
     assert events[0] == ev.SatOut(1, 1, ev.OutReason.NO_CHIPS)
     assert only(events, ev.AntesOpened).posting == (2, 3)
-    refusal = house.refuse(cmd.SitIn("a1"))
+    refusal = house.reject(cmd.SitIn("a1"))
     assert (refusal.reason, refusal.rule) == (Reason.NO_CHIPS, "B.19")
     house.send(cmd.AddChips("a1", 5_000))
     house.send(cmd.RecordTopUp(1, 1, 5_000))
     house.send(cmd.SitIn("a1"))
-    house.deal()
+    house.deal_on()
     house.passive()
     house.start()
     assert only(house.log[-2][1], ev.AntesOpened).posting == (1, 2, 3)

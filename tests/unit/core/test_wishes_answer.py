@@ -12,7 +12,8 @@ from stud_core.decide import decide
 from stud_core.presets import PLAYNOW, WILLIAM_HILL
 from stud_core.prompts import answered_by
 from stud_core.ruleset import Ruleset
-from tests.unit.core.house import FREE, House, kinds, knobs, only
+from tests.support.core_table import FREE, kinds, knobs, only
+from tests.unit.core.house import House
 
 BOTH = pytest.mark.parametrize("rules", [PLAYNOW, WILLIAM_HILL], ids=["playnow", "william_hill"])
 
@@ -122,7 +123,7 @@ def test_a_former_seat_is_not_asked():
     house.send(cmd.RecordFunding(asked.sitting_no, 10_000))
     house.ready_deck()
     house.send(cmd.StartHand())
-    house.refuse(cmd.SetPreferences("a3", auto_post=True))
+    house.reject(cmd.SetPreferences("a3", auto_post=True))
     assert answered_by(house.state, cmd.SetPreferences("a3", auto_post=True)) is None
     assert answered_by(house.state, cmd.SetPreferences("b", auto_post=True)) == house.hand.prompts[0]
 

@@ -11,50 +11,46 @@ from itertools import combinations
 from random import Random
 from typing import Any
 
-from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.amounts import TEST_CURRENCY
 from stud_core.cards import card_name, parse_cards
-from stud_core.decide import step
 from stud_core.ranks import rank_best
-from stud_core.rejection import Rejection
 from stud_core.ruleset import OddUnits, TableConfig
-from stud_core.state import Phase, Table
+from stud_core.state import Phase
 from stud_hands.record import HIDDEN
 from stud_hands.script import recorded_rules
+from tests.support.choosing import choose
+from tests.support.clear_dealer import ClearDealer
+from tests.support.core_table import CoreTable
 
 NAMES = {ev.Verb.OPEN: "complete"}
-WEIGHTS = {ev.Verb.FOLD: 1, ev.Verb.CHECK: 5, ev.Verb.CALL: 6, ev.Verb.BRING_IN: 4, ev.Verb.OPEN: 1}
+WEIGHTS = {ev.Verb.CHECK: 5, ev.Verb.CALL: 6, ev.Verb.BRING_IN: 4, ev.Verb.OPEN: 1}
 
 
-class Recorder:
+class Recorder(CoreTable):
     """One random hand. ``deck`` is dealt from the top; players are P1.. in seat order, seats have gaps."""
 
     def __init__(self, rng: Random, stacks: list[int], deck: list[int], odd_units: OddUnits, rake: int = 0) -> None:
         self.rng = rng
-        self.config = TableConfig(
+        config = TableConfig(
             table_id="rec", name="", currency=TEST_CURRENCY, ruleset=recorded_rules(rake, odd_units),
             small_bet=100, big_bet=200, ante=20, bring_in=rng.choice([10, 25, 50, 75]), hand_pause_ms=0,
         )  # fmt: skip
         self.rake = rake
         self.seats = sorted(rng.sample(range(12), len(stacks)))
         self.stacks = stacks
-        self.deck = list(deck)
-        self.down: dict[int, list[int]] = {seat: [] for seat in range(1, len(stacks) + 1)}
-        self.state = Table()
-        self.log: list[ev.Event] = []
-        self.fold_weight = rng.choice([0.2, 1.0, 2.0])
+        self.weights = {**WEIGHTS, ev.Verb.FOLD: rng.choice([0.2, 1.0, 2.0])}
+        self.dealer: ClearDealer = ClearDealer()
+        self.dealer.bring(deck)
+        super().__init__(config, self.dealer, now_ms=0)
 
     def record(self, hand_id: str) -> dict[str, Any]:
         """Play the hand to its end and return it with every card open."""
-        self._send(cmd.OpenTable(self.config))
-        for number, stack in enumerate(self.stacks, 1):
-            self._send(cmd.TakeSeat(f"P{number}", number, stack, auto_post=True, muck_losing=False))
-            self._send(cmd.RecordFunding(number, stack))
-        self._send(cmd.RecordDeck(1, bytes(32)))
-        self._send(cmd.StartHand())
-        while self.state.hand is not None:
+        self.sit_all(dict(enumerate(self.stacks, 1)), muck_losing=False)
+        self.start()
+        while self.running:
             self._go_on()
+        self.down = {seat: self._down(seat) for seat in range(1, len(self.stacks) + 1)}
         seats = [
             {"seat": seat, "player": f"P{number}", "stack": stack}
             for number, (seat, stack) in enumerate(zip(self.seats, self.stacks, strict=True), 1)
@@ -66,60 +62,26 @@ class Recorder:
         }  # fmt: skip
 
     def _pot(self) -> int:
-        paid = sum(e.amount for e in self.log if isinstance(e, ev.AntePosted | ev.ActionTaken))
-        return paid - sum(e.amount for e in self.log if isinstance(e, ev.UncalledReturned))
+        paid = sum(e.amount for e in self.history() if isinstance(e, ev.AntePosted | ev.ActionTaken))
+        return paid - sum(e.amount for e in self.history() if isinstance(e, ev.UncalledReturned))
 
     def _raked(self) -> int:
-        return sum(e.rake for e in self.log if isinstance(e, ev.PotAwarded))
+        return sum(e.rake for e in self.history() if isinstance(e, ev.PotAwarded))
 
     def _go_on(self) -> None:
-        hand = self.state.running
-        if hand.deal is not None:
-            self._send(self._deal(hand.deal))
-        elif hand.phase is Phase.SHOW_PROMPTS:
-            prompt = hand.prompts[0]
-            show = self.rng.random() < 0.5
-            cards = tuple(self.down[prompt.seat]) if show else ()
-            self._send(cmd.ChooseShow(f"P{prompt.seat}", prompt.prompt_id, show, cards))
+        if self.hand.phase is Phase.SHOW_PROMPTS:
+            self.send(self.showing(self.hand.prompts[0], show=self.rng.random() < 0.5))
         else:
-            weights = [self.fold_weight if o.verb is ev.Verb.FOLD else WEIGHTS.get(o.verb, 2) for o in hand.options]
-            option = self.rng.choices(hand.options, weights)[0]
-            self._send(cmd.Act(f"P{hand.turn_seat}", hand.turn_id, option.verb, option.to, option.size))
+            self.take(choose(self.rng, self.hand.options, self.weights))
 
-    def _deal(self, request: ev.DealRequested) -> cmd.RecordCards:
-        down: list[ev.DownCard] = []
-        up: list[ev.UpCard] = []
-        community = self._next() if request.mode is ev.DealMode.COMMUNITY else None
-        for _ in range({3: 2, 7: 1}.get(request.street, 0)):
-            for seat in request.targets:
-                position = 52 - len(self.deck)
-                self.down[seat].append(self._next())
-                down.append(ev.DownCard(seat, position, b"x"))
-        if request.street < 7:
-            up = [ev.UpCard(seat, self._next()) for seat in request.targets]
-        root = b"r" if request.deal_no == 1 else None
-        return cmd.RecordCards(1, request.deal_no, tuple(up), tuple(down), community, root)
-
-    def _next(self) -> int:
-        return self.deck.pop(0)
-
-    def _send(self, command: cmd.Command) -> None:
-        context = cmd.Context(now_ms=0, version=self.state.version + 1)
-        answer = step(self.state, command, context)
-        assert not isinstance(answer, Rejection), answer
-        events, self.state = answer
-        self.log += events
-        if self.state.wants_showdown:
-            hand = self.state.running
-            cards = {seat: tuple(self.down[seat]) for seat in hand.order if hand.live[seat]}
-            shown = step(self.state, cmd.Showdown(cards), context)
-            assert not isinstance(shown, Rejection), shown
-            self.log += shown[0]
-            self.state = shown[1]
+    def _down(self, seat: int) -> list[int]:
+        """The down cards that a seat was ever dealt."""
+        dealt = [box for event in self.happened(ev.CardsDealt) for box in event.down if box.seat == seat]
+        return list(self.dealer.open(tuple(dealt)))
 
     def _events(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
-        for event in self.log:
+        for event in self.history():
             match event:
                 case ev.AntePosted():
                     found.append(_of("ante", event.seat, amount=event.amount, all_in=event.all_in))
@@ -132,7 +94,11 @@ class Recorder:
                     found.append(_of("uncalled", event.seat, amount=event.amount))
                 case ev.HandShown():
                     up = [
-                        u.card for e in self.log if isinstance(e, ev.CardsDealt) for u in e.up if u.seat == event.seat
+                        u.card
+                        for e in self.history()
+                        if isinstance(e, ev.CardsDealt)
+                        for u in e.up
+                        if u.seat == event.seat
                     ]
                     found.append(_of("show", event.seat, cards=[card_name(c) for c in (*self.down[event.seat], *up)]))
                 case ev.HandMucked():

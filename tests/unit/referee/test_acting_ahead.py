@@ -7,8 +7,9 @@ import pytest
 from stud_core import events as ev
 from stud_core.presets import PLAYNOW, WILLIAM_HILL
 from stud_core.verdict_events import HandVerified
+from tests.support.core_table import knobs
 from tests.support.referee_court import CALLS, Court, change_first, codes, passive, with_fields
-from tests.support.referee_hands import config_of, knobs
+from tests.support.referee_hands import config_of
 
 
 @pytest.mark.rules("W28")

@@ -15,9 +15,11 @@ from stud_core.gate import hand_gate
 from stud_core.presets import PLAYNOW, WILLIAM_HILL
 from stud_core.ruleset import HeadsUp, OddUnits, OpenPair, RiverShortage, Ruleset, ShortAllIn
 from stud_core.verdict_events import HandVerified
+from tests.support.choosing import WEIGHTS
+from tests.support.core_table import knobs
 from tests.support.deep import either
 from tests.support.referee_court import Court
-from tests.support.referee_hands import WEIGHTS, config_of, knobs
+from tests.support.referee_hands import config_of
 
 SEEDS = either(8, 280, 2)
 HANDS = 12

@@ -15,6 +15,7 @@ from stud_core.decide import decide
 from stud_core.presets import PLAYNOW, WILLIAM_HILL
 from stud_core.ruleset import DealOrigin
 from stud_core.verdict_events import HandDisputed
+from tests.support.core_table import knobs
 from tests.support.referee_court import (
     CALLS,
     Court,
@@ -27,7 +28,7 @@ from tests.support.referee_court import (
     until_turn,
     with_fields,
 )
-from tests.support.referee_hands import config_of, knobs
+from tests.support.referee_hands import config_of
 
 
 @pytest.fixture

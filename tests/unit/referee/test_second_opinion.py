@@ -22,7 +22,8 @@ from stud_core.presets import PLAYNOW, WILLIAM_HILL
 from stud_core.ranks import board_strength, rank_best
 from stud_core.river import river_plan
 from stud_core.ruleset import OddUnits, RiverShortage
-from tests.support.referee_hands import config_of, knobs
+from tests.support.core_table import knobs
+from tests.support.referee_hands import config_of
 
 # --- ranking ---------------------------------------------------------------------------------------------------------
 

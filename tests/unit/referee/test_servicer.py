@@ -19,8 +19,9 @@ from stud_core.ruleset import Ruleset, TableConfig
 from stud_service.identity import Caller, set_caller
 from stud_service.refusals import Refused
 from stud_wire.codec import from_message, to_message
+from tests.support.core_table import knobs
 from tests.support.referee_court import Court, change_first, with_fields
-from tests.support.referee_hands import config_of, knobs
+from tests.support.referee_hands import config_of
 
 CONTEXT = cast("Any", None)
 

@@ -10,8 +10,9 @@ from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.presets import PLAYNOW
 from stud_core.verdict_events import HandDisputed, HandVerified
+from tests.support.core_table import knobs
 from tests.support.referee_court import CALLS, Court, change_first, codes, until_turn, with_fields
-from tests.support.referee_hands import config_of, knobs
+from tests.support.referee_hands import config_of
 
 
 @pytest.fixture

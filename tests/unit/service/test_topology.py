@@ -24,7 +24,8 @@ from stud_topology.services import (
     trimmed_by,
 )
 from tests.arch.repository import ROOT
-from tests.support.playing_memory import STAY, Game
+from tests.support.choosing import STAY
+from tests.support.playing_memory import Game
 from tests.support.system_memory import MemorySystem, simulated
 
 FIFTH = Service("archive", 7109, None, None, ("table-events", "dealer-events", "ledger-feed", "verdicts"))

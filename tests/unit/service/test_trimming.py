@@ -5,7 +5,8 @@ from pathlib import Path
 
 from stud_eventlog import keys
 from stud_service.feeds import TRIM_EVERY_S
-from tests.support.playing_memory import STAY, Game
+from tests.support.choosing import STAY
+from tests.support.playing_memory import Game
 from tests.support.system_memory import MemorySystem, simulated
 
 

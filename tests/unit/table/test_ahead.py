@@ -12,7 +12,8 @@ from stud_service.refusals import Refused
 from stud_wire.commits import decode_commit
 from table_service.ahead import ChoicesAhead
 from table_service.requests import NOTED
-from tests.support.playing_memory import STAY, Game
+from tests.support.choosing import STAY
+from tests.support.playing_memory import Game
 from tests.support.system_memory import MemorySystem, simulated
 
 

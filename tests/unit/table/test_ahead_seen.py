@@ -12,7 +12,8 @@ from stud.common.v1 import seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core.events import Verb
 from stud_eventlog.types import Append, Head, LogUnavailable
-from tests.support.playing_memory import STAY, Game
+from tests.support.choosing import STAY
+from tests.support.playing_memory import Game
 from tests.support.streams import Stream
 from tests.support.system_memory import MemorySystem, simulated
 

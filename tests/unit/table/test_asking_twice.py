@@ -18,7 +18,8 @@ from stud_service.refusals import Refused
 from stud_wire.commits import decode_commit
 from table_service import handlers
 from table_service.requests import RELEASED
-from tests.support.playing_memory import DEPOSIT, STAY, Game
+from tests.support.choosing import STAY
+from tests.support.playing_memory import DEPOSIT, Game
 from tests.support.streams import Stream
 from tests.support.system_memory import MemorySystem, simulated
 from tests.unit.table.test_views import get

@@ -14,7 +14,8 @@ from table_service import views
 from table_service.hub import Done, Hub, Viewer
 from table_service.private_views import Own, own, private_view
 from table_service.updates import Step
-from tests.support.playing_memory import LIVELY, Game
+from tests.support.choosing import LIVELY
+from tests.support.playing_memory import Game
 from tests.support.streams import Stream
 from tests.support.system_memory import MemorySystem, simulated
 

@@ -15,7 +15,8 @@ from stud_core.presets import WILLIAM_HILL
 from stud_core.state import Sit
 from stud_service.clock import Clock
 from stud_wire.commits import decode_commit
-from tests.support.playing_memory import STAY, Game
+from tests.support.choosing import STAY
+from tests.support.playing_memory import Game
 from tests.support.streams import Stream
 from tests.support.system_memory import EPOCH_MS, MemorySystem, simulated
 

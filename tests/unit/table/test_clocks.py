@@ -19,7 +19,8 @@ from stud_eventlog.types import Append, Head
 from stud_service.refusals import Refused
 from stud_wire.commits import decode_commit
 from table_service.clocks import Timer, deadline_of
-from tests.support.playing_memory import STAY, Game
+from tests.support.choosing import STAY
+from tests.support.playing_memory import Game
 from tests.support.system_memory import MemorySystem, simulated, virtual_ms
 
 CLOCK_MS = WILLIAM_HILL.action_clock_ms

@@ -20,7 +20,8 @@ from table_service import actor as actor_module
 from table_service import commits
 from table_service.commits import NotConserved
 from table_service.hub import Viewer
-from tests.support.playing_memory import STAY, Game
+from tests.support.choosing import STAY
+from tests.support.playing_memory import Game
 from tests.support.streams import update_of
 from tests.support.system_memory import MemorySystem, simulated
 

@@ -26,7 +26,8 @@ from stud_eventlog.types import Append, Head
 from stud_service.refusals import Refused
 from stud_wire.commits import Meta, encode_commit, encode_event
 from table_service.hub import Viewer
-from tests.support.playing_memory import STAY, Game
+from tests.support.choosing import STAY
+from tests.support.playing_memory import Game
 from tests.support.streams import update_of
 from tests.support.system_memory import MemorySystem, simulated
 

@@ -9,7 +9,8 @@ from stud_core import events as ev
 from stud_core.events import Verb
 from stud_core.state import Phase
 from stud_wire.commits import decode_commit
-from tests.support.playing_memory import LIVELY, STAY, Game
+from tests.support.choosing import LIVELY, STAY
+from tests.support.playing_memory import Game
 from tests.support.streams import Stream
 from tests.support.system_memory import MemorySystem, simulated
 

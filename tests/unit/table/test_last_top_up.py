@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from stud.table.v1 import table_service_pb2 as pb
-from tests.support.playing_memory import DEPOSIT, STAY, Game
+from tests.support.choosing import STAY
+from tests.support.playing_memory import DEPOSIT, Game
 from tests.support.streams import Stream
 from tests.support.system_memory import MemorySystem, simulated
 from tests.unit.table.test_views import get

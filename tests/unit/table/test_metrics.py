@@ -16,7 +16,8 @@ from stud_wire.commits import decode_commit
 from table_service import hub
 from table_service.meters import VERBS
 from table_service.survey import PHASES, survey
-from tests.support.playing_memory import STAY, Game
+from tests.support.choosing import STAY
+from tests.support.playing_memory import Game
 from tests.support.streams import Stream
 from tests.support.system_memory import MemorySystem, simulated
 

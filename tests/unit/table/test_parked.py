@@ -12,7 +12,8 @@ from stud_eventlog.types import Head
 from stud_topology.services import NAMES
 from stud_wire.commits import decode_commit, encode_event
 from table_service import inbound
-from tests.support.playing_memory import STAY, Game
+from tests.support.choosing import STAY
+from tests.support.playing_memory import Game
 from tests.support.system_memory import MemorySystem, simulated
 
 SHARD = keys.shard_of("t-1")

@@ -13,7 +13,8 @@ from stud_core import events as ev
 from stud_core.events import Verb
 from stud_wire.commits import Meta, commit_message
 from table_service.public_events import PUBLIC, put_public
-from tests.support.playing_memory import STAY, Game
+from tests.support.choosing import STAY
+from tests.support.playing_memory import Game
 from tests.support.streams import Stream
 from tests.support.system_memory import MemorySystem, simulated
 

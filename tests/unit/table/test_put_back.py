@@ -14,7 +14,8 @@ from stud.wallet.v1 import wallet_service_pb2 as wallet
 from stud_eventlog import keys
 from stud_eventlog.writing import HELD_PER_STREAM
 from stud_service.refusals import Refused
-from tests.support.playing_memory import STAY, Game
+from tests.support.choosing import STAY
+from tests.support.playing_memory import Game
 from tests.support.system_memory import MemorySystem, simulated
 from wallet_service.servicer import WalletServicer
 

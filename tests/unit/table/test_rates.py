@@ -12,7 +12,8 @@ from stud_eventlog import keys
 from stud_service.refusals import Refused
 from table_service import handlers
 from table_service.actor import CHOICES_A_STEP
-from tests.support.playing_memory import NAMES, STAY, Game
+from tests.support.choosing import STAY
+from tests.support.playing_memory import NAMES, Game
 from tests.support.streams import Stream
 from tests.support.system_memory import MemorySystem, simulated
 

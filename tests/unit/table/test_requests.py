@@ -10,7 +10,8 @@ from stud_core import events as ev
 from stud_service.refusals import Refused
 from stud_wire.commits import Meta, digest
 from table_service.requests import RequestMemory
-from tests.support.playing_memory import STAY, Game
+from tests.support.choosing import STAY
+from tests.support.playing_memory import Game
 from tests.support.system_memory import MemorySystem, simulated
 
 CONTENT, OTHER = digest((b"content",)), digest((b"other",))

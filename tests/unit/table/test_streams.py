@@ -14,7 +14,8 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud_service.refusals import Refused
 from stud_wire.codec import to_message
 from table_service import handlers, hub
-from tests.support.playing_memory import NAMES, STAY, Game
+from tests.support.choosing import STAY
+from tests.support.playing_memory import NAMES, Game
 from tests.support.streams import Stream
 from tests.support.system_memory import MemorySystem, simulated
 

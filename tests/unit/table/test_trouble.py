@@ -17,7 +17,8 @@ from stud_eventlog import keys
 from stud_service.refusals import Refused
 from stud_topology.services import SERVICES
 from stud_wire.commits import decode_commit
-from tests.support.playing_memory import STAY, Game
+from tests.support.choosing import STAY
+from tests.support.playing_memory import Game
 from tests.support.streams import Stream
 from tests.support.system_memory import MemorySystem, simulated
 from wallet_service.servicer import WalletServicer

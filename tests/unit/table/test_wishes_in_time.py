@@ -17,7 +17,8 @@ from stud_core.commands import Act, Command, PostAnte, SetPreferences
 from stud_core.state import Phase, Sitting
 from stud_service.refusals import Refused
 from stud_wire.commits import decode_commit
-from tests.support.playing_memory import STAY, Game
+from tests.support.choosing import STAY
+from tests.support.playing_memory import Game
 from tests.support.system_memory import MemorySystem, simulated, virtual_ms
 
 BOTH = pytest.mark.parametrize("preset", ["playnow", "william_hill"])
