@@ -87,6 +87,11 @@ PLACES: Final = {
         "token",
         "Make a token with the development key (made on first use under the keys directory).",
     ),
+    "hands": Place(
+        "stud_cli.index.command",
+        "hands",
+        "Find hands over all tables, newest first: by player, time, pot, how they ended.",
+    ),
     "replay": Place(
         "stud_cli.inspect.replay",
         "replay",

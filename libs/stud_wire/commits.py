@@ -148,18 +148,29 @@ def encoded_events(body: bytes) -> list[bytes]:
         raise WireError("no commit") from error
 
 
-def decode_commit(body: bytes) -> DecodedCommit:
-    """Decode the body of a log entry; raises WireError when it cannot be read."""
+def decode_commit(body: bytes, only: frozenset[type] | None = None) -> DecodedCommit:
+    """Decode the body of a log entry; raises WireError when it cannot be read. With ``only`` events of other classes
+    are left out, undecoded, for readers of long logs whom few events concern; unknown ones raise all the same.
+    """
     try:
         commit = _Commit.FromString(body)
     except DecodeError as error:
         raise WireError("no commit") from error
     if not 1 <= commit.write_version <= WRITE_VERSION:
         raise UnknownEventError(f"commit of format {commit.write_version}: this build reads 1 to {WRITE_VERSION}")
-    events = [event for message in commit.events[:] if (event := _read(message, _OF_SHALLOW)) is not None]
+    messages = commit.events[:]
+    if only is not None:
+        messages = [message for message in messages if _is_of(message, only)]
+    events = [event for message in messages if (event := _read(message, _OF_SHALLOW)) is not None]
     cause = (commit.cause.stream, commit.cause.version) if commit.HasField("cause") else None
     meta = Meta(commit.at_ms, commit.actor, commit.request_id, commit.request_digest, cause, commit.build)
     return DecodedCommit(tuple(events), meta, commit.write_version)
+
+
+def _is_of(message: Any, only: frozenset[type]) -> bool:
+    """Whether an event is of one of these classes, or unknown."""
+    which = message.WhichOneof("body")
+    return which is None or _CLASSES[which] in only
 
 
 def digest(parts: Iterable[bytes]) -> bytes:

@@ -77,3 +77,17 @@ def test_a_part_that_fails_says_its_last_words(tmp_path: Path):
     done = subprocess.run(words, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "append: bench_eventlog.py ended with 1" in done.stderr
+
+
+def test_a_log_is_made_once_and_read_by_every_command(tmp_path: Path):
+    words = (str(tmp_path / "made"), "--tables", "2", "--hands", "2")
+    figures = last_line_of("make_log.py", *words)
+    assert (figures["tables"], figures["hands"]) == (2, 4)
+    for command in ("verify", "audit"):
+        said = [sys.executable, "-c", "from stud_cli.main import main; main()", command, "--data", words[0]]
+        assert subprocess.run(said, capture_output=True, check=False).returncode == 0
+    again = subprocess.run(
+        [sys.executable, BENCHES / "make_log.py", *words], capture_output=True, text=True, check=False
+    )
+    assert again.returncode == 2
+    assert "want a directory that has none" in again.stderr

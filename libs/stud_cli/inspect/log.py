@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -26,24 +27,30 @@ from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import EventLogError, UnusableUrl
 from stud_topology.services import RUNNING
 
+VAR: Final = RUNNING.parent
+"""The data directory of whoever names none."""
+
 
 class NoLog(CouldNotRun):
     """There is no log to read; the text says how to name one."""
 
 
 class Opened(msgspec.Struct):
-    """A log and, where they are on this machine, its keys."""
+    """A log and, where they are on this machine, its keys. What a tool keeps beside the log goes below ``data_dir``,
+    which need not exist.
+    """
 
     log: EventLog
     keys_dir: Path | None
     where: str
+    data_dir: Path = VAR
 
 
 @contextlib.asynccontextmanager
 async def open_log(data: Path | None) -> AsyncIterator[Opened]:
     """Open the log to read; raises NoLog when there is none."""
     async with contextlib.AsyncExitStack() as stack:
-        url, keys_dir = await _find(data, stack)
+        url, keys_dir, data_dir = await _find(data, stack)
         try:
             log = await RedisEventLog.connect(url, allow_volatile=True)
             stack.push_async_callback(log.close)
@@ -53,18 +60,18 @@ async def open_log(data: Path | None) -> AsyncIterator[Opened]:
         except EventLogError as error:
             place = f"at {_without_password(url)}" if data is None else f"in {data}"
             raise NoLog(f"the log {place} cannot be read: {error}") from error
-        yield Opened(log, keys_dir if keys_dir is not None and keys_dir.is_dir() else None, url)
+        yield Opened(log, keys_dir if keys_dir is not None and keys_dir.is_dir() else None, url, data_dir)
 
 
-async def _find(data: Path | None, stack: contextlib.AsyncExitStack) -> tuple[str, Path | None]:
+async def _find(data: Path | None, stack: contextlib.AsyncExitStack) -> tuple[str, Path | None, Path]:
     if data is not None:
-        return await _start_on(data, stack), data / "keys"
+        return await _start_on(data, stack), data / "keys", data
     url = os.environ.get("STUD_REDIS_URL")
     if url:
-        return url, Path(os.environ.get("STUD_KEYS_DIR", "var/keys"))
+        return url, Path(os.environ.get("STUD_KEYS_DIR", "var/keys")), VAR
     running = read_running(RUNNING)
     if running is not None:
-        return running.redis_url, Path(running.keys_dir)
+        return running.redis_url, Path(running.keys_dir), Path(running.data_dir)
     raise NoLog("no log: name one with --data DIR or STUD_REDIS_URL, or start the system with `stud up`")
 
 

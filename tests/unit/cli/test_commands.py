@@ -42,7 +42,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_there_are_the_commands_that_the_documents_promise():
     promised = (
-        "up demo load load-compare load-merge load-html bench rules tables token replay verify audit adjudicate "
+        "up demo load load-compare load-merge load-html bench rules tables token hands replay verify audit adjudicate "
         "rehearse init dead-list dead-retry dead-discard"
     )
     assert set(COMMANDS) == {name.replace("-", " ") for name in promised.split()}
