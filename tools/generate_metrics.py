@@ -1,4 +1,4 @@
-"""Writes the table of metrics in docs/operators.md from what the code tells: `--check` only compares."""
+"""Writes the table of metrics in docs/operators-reference.md from what the code tells: `--check` only compares."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from stud_service.metrics import METRICS, Metric
 from stud_topology.services import NAMES
 from tools.pages import ROOT, write_or_check
 
-TARGET = ROOT / "docs/operators.md"
+TARGET = ROOT / "docs/operators-reference.md"
 BEGIN, END = "<!-- metrics -->\n", "<!-- end of metrics -->\n"
 
 

@@ -1,4 +1,4 @@
-"""Writes the table of settings in docs/operators.md from what the code reads: `--check` only compares."""
+"""Writes the table of settings in docs/operators-reference.md from what the code reads: `--check` only compares."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from stud_service.settings import PREFIX, Variable, variables
 from stud_topology.services import BY_PORT
 from tools.pages import ROOT, write_or_check
 
-TARGET = ROOT / "docs/operators.md"
+TARGET = ROOT / "docs/operators-reference.md"
 COMPOSE = ROOT / "docker-compose.yml"
 BEGIN, END = "<!-- settings -->\n", "<!-- end of settings -->\n"
 
@@ -34,6 +34,8 @@ def all_variables() -> list[Variable]:
             )
             for service in BY_PORT
         ),
+        Variable("STUD_AS", "commands: who asks, where `--as` does not say", "nobody"),
+        Variable("STUD_TOKEN", "commands: the token to ask with, where `--token-file` brings none", "none"),
         *(
             Variable(
                 variable, f"compose file: password of the log's user {variable.rpartition('_')[2].lower()}", default

@@ -16,6 +16,8 @@ _.intercept_service
 _.construct_mapper
 _.list_commands
 _.on_broken_pipe
+_.__annotations__
+_.__signature__
 _.unraisablehook
 _.encoding
 _.writable

@@ -82,6 +82,36 @@ PLACES: Final = {
         "Print the complete house rules of a preset or of a table, with examples in its own stakes.",
     ),
     "tables": Place("stud_cli.tables", "tables", "List the tables of the running system."),
+    "table": Place(
+        "stud_cli.operate.table",
+        "app",
+        "Open a table, look at it, pause, resume, drain and close it. Example: stud table show t-1",
+    ),
+    "hand": Place(
+        "stud_cli.operate.hand",
+        "app",
+        "What became of a hand; void it; decide a dispute. Example: stud hand show t-1 17",
+    ),
+    "cashout": Place(
+        "stud_cli.operate.cash_out",
+        "app",
+        "Cash-outs that are held, and what two operators pay. Example: stud cashout list",
+    ),
+    "account": Place(
+        "stud_cli.operate.account",
+        "app",
+        "Accounts and their money. Example: stud account show ada --currency EUR",
+    ),
+    "bots": Place(
+        "stud_cli.operate.bots",
+        "bots",
+        "Seat bots at a table of the running system and let them play, with money made up for it.",
+    ),
+    "proposals": Place(
+        "stud_cli.operate.proposals",
+        "proposals",
+        "List what waits for a second operator, oldest first, with the command by which one agrees.",
+    ),
     "token": Place(
         "stud_cli.local.keys",
         "token",
@@ -128,6 +158,14 @@ PLACES: Final = {
 }
 
 
+class Offered(NamedTuple):
+    """A name as a shell offers it."""
+
+    value: str
+    help: str
+    type: str = "plain"
+
+
 class LoadingGroup(CarefulGroup):
     """All commands of ``stud``."""
 
@@ -138,6 +176,13 @@ class LoadingGroup(CarefulGroup):
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """Return the names in the order of the help."""
         return list(PLACES)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Complete names by what is said of them here, so that nothing is loaded to be offered."""
+        if incomplete.startswith("-"):
+            return list(super().shell_complete(ctx, incomplete))
+        names = [name for name in PLACES if name.startswith(incomplete)]
+        return [Offered(name, PLACES[name].summary) for name in names]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """List commands by what is said of them here."""

@@ -13,7 +13,6 @@ from stud_service.settings import load_settings
 app = typer.Typer(
     cls=LoadingGroup,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_show_locals=False,
     help="Seven-card stud: run it, watch it, replay it, audit it. Example: stud demo --hands 5",
 )

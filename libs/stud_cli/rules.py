@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from stud_cli.exit_codes import could_not_run, said_as
+from stud_cli.operate.common import Asked, AsOption, EndpointsOption, KeysOption, TokenFileOption
 from stud_cli.output import JsonFlag, last_line
 from stud_core.house_rules import changed, headline, house_rules, page
 from stud_core.presets import RULESETS, Parameters, table_config
@@ -23,6 +24,10 @@ def rules(
     ante: Annotated[int | None, typer.Option(help="Ante, in cents.", show_default="by the stakes")] = None,
     bring_in: Annotated[int | None, typer.Option(help="Bring-in, in cents.", show_default="by the stakes")] = None,
     currency: Annotated[str, typer.Option(help="Currency of the table.", show_default="EUR, or the first served")] = "",
+    as_name: AsOption = "",
+    token_file: TokenFileOption = None,
+    keys: KeysOption = None,
+    where: EndpointsOption = "",
     json_output: JsonFlag = False,
 ) -> None:
     """Print the complete house rules of a preset or of a table, with examples in its own stakes.
@@ -33,7 +38,11 @@ def rules(
     """
     if table and (ruleset or any(value is not None for value in (small_bet, big_bet, ante, bring_in))):
         could_not_run("a table has its own rules and stakes: want --table alone, or a preset")
-    config = _of_table(table) if table else _of_preset(ruleset, small_bet, big_bet, ante, bring_in, currency)
+    config = (
+        _of_table(table, Asked(as_name, token_file, keys, where))
+        if table
+        else _of_preset(ruleset, small_bet, big_bet, ante, bring_in, currency)
+    )
     if json_output:
         sections = [section._asdict() for section in house_rules(config)]
         value = {"ruleset": config.ruleset.name, "headline": headline(config), "changed": changed(config)}
@@ -75,24 +84,15 @@ def _served() -> tuple[str, ...]:
         return load_settings("table").currencies
 
 
-def _of_table(table: str) -> TableConfig:
-    from stud_client import StudError
+def _of_table(table: str, asked: Asked) -> TableConfig:
+    from stud_cli.operate.desk import Desk
 
-    way_out = "`stud tables` lists the tables of a running system, STUD_TABLE_ENDPOINT says where it is"
-    with said_as(f"the table service cannot be asked ({{}}): {way_out}", StudError, OSError, ValueError):
-        return asyncio.run(_ask(table))
+    return asyncio.run(Desk(asked, ["operator", "player"], decides=False).answer(_ask, table))
 
 
-async def _ask(table: str) -> TableConfig:
+async def _ask(desk: Any, table: str) -> TableConfig:
     from stud.table.v1 import table_service_pb2 as pb
-    from stud_cli.local.keys import keys_dir
-    from stud_client import StudClient, load_endpoints
-    from stud_service.tokens import load_private_key, mint
     from stud_wire.codec import from_message
 
-    client = StudClient(load_endpoints(), mint("stud-rules", ["operator"], 60, load_private_key(keys_dir())))
-    try:
-        answer = await client.tables.GetTable(pb.GetTableRequest(table=table))
-        return from_message(TableConfig, answer.update.view.config)
-    finally:
-        await client.close()
+    answer = await desk.client.tables.GetTable(pb.GetTableRequest(table=table))
+    return from_message(TableConfig, answer.update.view.config)

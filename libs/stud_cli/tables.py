@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated, Any
 
 import typer
@@ -10,30 +9,26 @@ from google.protobuf import json_format
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud_cli.drawing import money
-from stud_cli.exit_codes import said_as
-from stud_cli.local.keys import keys_dir
-from stud_cli.output import JsonFlag, console, last_line, table_of
-from stud_client import StudClient, StudError, load_endpoints, pages
-from stud_service.tokens import load_private_key, mint
+from stud_cli.operate.desk import Desk, Told, operated
+from stud_cli.output import table_of
+from stud_client import pages
 
 PAGE = 1000
+COLUMNS = ("table", "ruleset", "stakes", "seated", "hand", "version", "state")
 
 
-def tables(
+@operated("operator", "cashier", "auditor", "player")
+async def tables(
+    desk: Desk,
     currency: Annotated[str, typer.Option(help="Only this currency.")] = "",
     closed: Annotated[bool, typer.Option("--all", help="Closed tables too.")] = False,
-    json_output: JsonFlag = False,
-) -> None:
+) -> Told:
     """List the tables of the running system.
 
     Example: stud tables --json
     """
-    way_out = "start the system with `stud up`, or say where it is with STUD_TABLE_ENDPOINT"
-    with said_as(f"the table service cannot be asked ({{}}): {way_out}", StudError, OSError, ValueError):
-        lines = asyncio.run(_list(currency, closed))
-    if json_output:
-        last_line({"tables": [_plain(line) for line in lines]})
-        return
+    request = pb.ListTablesRequest(currency=currency, include_closed=closed, page_size=PAGE)
+    lines = [line async for page in pages(desk.client.tables.ListTables, request) for line in page.tables]
     rows = [
         (
             line.table,
@@ -46,18 +41,9 @@ def tables(
         )
         for line in lines
     ]
-    columns = ("table", "ruleset", "stakes", "seated", "hand", "version", "state")
-    console.print(table_of("Tables", columns, rows, right=("hand", "version")))
-
-
-async def _list(currency: str, closed: bool) -> list[pb.TableSummary]:
-    token = mint("stud-tables", ["operator"], 60, load_private_key(keys_dir()))
-    client = StudClient(load_endpoints(), token)
-    try:
-        request = pb.ListTablesRequest(currency=currency, include_closed=closed, page_size=PAGE)
-        return [line async for page in pages(client.tables.ListTables, request) for line in page.tables]
-    finally:
-        await client.close()
+    return Told(
+        {"tables": [_plain(line) for line in lines]}, table_of("Tables", COLUMNS, rows, right=("hand", "version"))
+    )
 
 
 def _plain(line: pb.TableSummary) -> dict[str, Any]:

@@ -19,6 +19,7 @@ _WEIGHTS: Final = {
     seat_pb2.VERB_BET: 5,
     seat_pb2.VERB_RAISE: 2,
 }
+_STAYING: Final = frozenset({seat_pb2.VERB_CHECK, seat_pb2.VERB_CALL, seat_pb2.VERB_BRING_IN})
 SHOWS: Final = 0.3
 """How often a bot shows when it may."""
 
@@ -29,6 +30,12 @@ def choose(options: Sequence[seat_pb2.Option], rng: random.Random) -> seat_pb2.O
     sensible = [o for o in options if not (o.verb == seat_pb2.VERB_FOLD and seat_pb2.VERB_CHECK in verbs)]
     weights = [_WEIGHTS.get(option.verb, 1) for option in sensible]
     return rng.choices(sensible, weights)[0]
+
+
+def stay(options: Sequence[seat_pb2.Option], rng: random.Random) -> seat_pb2.Option:
+    """Return the action that stays in the hand for the least."""
+    cheap = [option for option in options if option.verb in _STAYING]
+    return cheap[0] if cheap else choose(options, rng)
 
 
 def buy_in(view: pb.TableView) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 from bisect import bisect_right
 from itertools import combinations
 from typing import Any
@@ -14,6 +15,7 @@ from rules_service.findings import CannotVerify
 from rules_service.positions import Action, Player, legal_in
 from rules_service.referee import Referee
 from rules_service.resolving import Request, Resolver
+from rules_service.verdicts import Proposal
 from stud.rules.v1 import rules_service_pb2 as pb
 from stud.rules.v1 import rules_service_pb2_grpc as rpc
 from stud_core.cards import DECK_SIZE
@@ -23,13 +25,16 @@ from stud_core.presets import PLAYNOW, WILLIAM_HILL, table_config
 from stud_core.ranks import describe, rank_best
 from stud_core.ruleset import Ruleset, TableConfig
 from stud_core.verdict_events import Finding, HandDisputed, HandResolved, HandVerified, ResolutionProposed
+from stud_eventlog import keys
 from stud_eventlog.reading import commit_at
+from stud_eventlog.types import ChainBroken
 from stud_service.checks import require_hand_no, require_request_id, require_table, require_text
 from stud_service.identity import require
+from stud_service.pages import make_token, page_size, read_token
 from stud_service.refusals import Refused
 from stud_service.rulesets import read_config
 from stud_service.runtime import Runtime
-from stud_wire.codec import to_message
+from stud_wire.codec import UnknownEventError, to_message
 from stud_wire.commits import decode_commit
 
 MAX_LIMIT = 1000
@@ -170,6 +175,30 @@ class RulesServicer(rpc.RulesServiceServicer):
             )
         )
         return pb.ResolveHandResponse(decided=answer.decided, version=answer.version)
+
+    async def ListProposals(self, request: pb.ListProposalsRequest, context: Context) -> pb.ListProposalsResponse:
+        require("operator", "auditor")
+        size = page_size(request.page_size, DEFAULT_LIMIT)
+        question = ("proposals", request.table)
+        after = read_token(question, request.page_token, str) or ""
+        shards = range(keys.SHARDS) if not request.table else [keys.shard_of(require_table(request.table))]
+        waiting: dict[str, Proposal] = {}
+        unread: list[str] = []
+        for verdicts in [self._referee.verdicts[shard] for shard in shards]:
+            try:
+                waiting |= (await verdicts.sound()).proposals
+            except (ChainBroken, UnknownEventError):
+                unread.append(verdicts.stream)
+        named = [request.table] if request.table else waiting
+        tables = heapq.nsmallest(size + 1, [table for table in named if table in waiting and table > after])
+        shown = [waiting[table] for table in tables[:size]]
+        return pb.ListProposalsResponse(
+            proposals=[
+                pb.Proposal(proposed=to_message(one.proposed), at_ms=one.at_ms, version=one.version) for one in shown
+            ],
+            next_page_token=make_token(question, tables[size - 1]) if len(tables) > size else "",
+            unread=unread,
+        )
 
     async def _config_of(self, table_id: str) -> TableConfig:
         """What a table was opened with; it never changes."""

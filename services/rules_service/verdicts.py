@@ -46,12 +46,21 @@ class TableVerdicts(msgspec.Struct):
         return hand_no <= self.final_hand or hand_no == self.disputed_hand
 
 
+class Proposal(msgspec.Struct, frozen=True):
+    """A resolution that waits for a second operator, and the version in the verdict log that proposed it."""
+
+    proposed: ResolutionProposed
+    at_ms: int
+    version: int
+
+
 class ShardVerdicts:
-    """Verdicts of one shard and the head of its log."""
+    """Verdicts of one shard and the head of its log. ``proposals`` has those that wait, by table."""
 
     def __init__(self) -> None:
         self.head = Head()
         self.tables: dict[str, TableVerdicts] = {}
+        self.proposals: dict[str, Proposal] = {}
 
     def table(self, table_id: str) -> TableVerdicts:
         """Return the table's book, an empty one when nothing was said yet."""
@@ -70,6 +79,14 @@ class ShardVerdicts:
                 book.versions.append(head.version)
                 book.hands.append(event.hand_no)
                 step(book, event, head.version, meta)
+                self._note(event, head.version, meta)
+
+    def _note(self, event: Any, version: int, meta: Meta) -> None:
+        """Another choice replaces a proposal, a final verdict ends it; a dispute changes nothing."""
+        if isinstance(event, ResolutionProposed):
+            self.proposals[event.table] = Proposal(event, meta.at_ms, version)
+        elif isinstance(event, HandVerified | HandResolved):
+            self.proposals.pop(event.table, None)
 
 
 def _verified(book: TableVerdicts, event: HandVerified, version: int, _meta: Meta) -> None:

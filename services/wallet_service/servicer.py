@@ -34,6 +34,7 @@ from wallet_service.account_index import runs, touched
 from wallet_service.book import Book, Done
 from wallet_service.sums import Sums
 from wallet_service.verdicts import Verdicts
+from wallet_service.waiting import held_after, held_cash_out, proposal, proposed_after
 
 Context = grpc.aio.ServicerContext[Any, Any]
 MAX_REFERENCE = 128
@@ -70,7 +71,7 @@ class WalletServicer(rpc.WalletServiceServicer):
         self._books = books
         self._desk = desk
         self._verdicts = desk.verdicts
-        self._listing: Places[str] = Places(LISTS_AT_ONCE, MAX_LISTS, "lists of transfers")
+        self._listing: Places[str] = Places(LISTS_AT_ONCE, MAX_LISTS, "lists of entries")
         self._sums: dict[str, Sums] = {}
 
     def _book(self, currency: str) -> Book:
@@ -273,6 +274,61 @@ class WalletServicer(rpc.WalletServiceServicer):
             for table in list(book.state.blocked):
                 await self._settle_now(table)
         return pb.AdjustResponse(decided=done.decided, version=done.version)
+
+    def _books_from(self, currency: str, after: str) -> list[Book]:
+        """Return the book of a currency, or of all where none is named, from ``after`` on."""
+        names = [currency] if currency else sorted(name for name in self._books if name >= after)
+        return [self._book(name) for name in names]
+
+    async def ListHeldCashOuts(
+        self, request: pb.ListHeldCashOutsRequest, context: Context
+    ) -> pb.ListHeldCashOutsResponse:
+        require("operator", "auditor")
+        table = require_table(request.table) if request.table else ""
+        size = page_size(request.page_size, USUAL_PAGE)
+        question = ("held", request.currency, table)
+        behind = read_token(question, request.page_token, tuple[str, str, int]) or ("", "", 0)
+        held: list[pb.HeldCashOut] = []
+        for book in self._books_from(request.currency, behind[0]):
+            after = behind[1:] if book.currency == behind[0] else ("", 0)
+            left = size + 1 - len(held)
+            held += await book.read(
+                lambda state, book=book, after=after, left=left: [  # type: ignore[misc]
+                    held_cash_out(book.currency, state, self._verdicts, place)
+                    for place in held_after(state, after, table, left)
+                ]
+            )
+        last = held[size - 1] if len(held) > size else None
+        more = make_token(question, (last.currency, last.table, last.sitting_no)) if last is not None else ""
+        return pb.ListHeldCashOutsResponse(held=held[:size], next_page_token=more)
+
+    async def ListProposals(self, request: pb.ListProposalsRequest, context: Context) -> pb.ListProposalsResponse:
+        require("operator", "auditor")
+        size = page_size(request.page_size, USUAL_PAGE)
+        question = ("proposals", request.currency)
+        behind = read_token(question, request.page_token, tuple[str, int]) or ("", 0)
+        told: list[pb.Proposal] = []
+        with self._listing.hold(caller().account):
+            for book in self._books_from(request.currency, behind[0]):
+                after = behind[1] if book.currency == behind[0] else 0
+                told += await self._proposals(book, after, size + 1 - len(told))
+        last = told[size - 1] if len(told) > size else None
+        more = make_token(question, (last.currency, last.version)) if last is not None else ""
+        return pb.ListProposalsResponse(proposals=told[:size], next_page_token=more)
+
+    async def _proposals(self, book: Book, after: int, most: int) -> list[pb.Proposal]:
+        """Return proposals behind a version; when each was made stands in its commit alone."""
+        found = await book.read(lambda state: proposed_after(state, after, most))
+        by_version = {known.version: (known, counts) for known, counts in found}
+        told: list[pb.Proposal] = []
+        for first, number in runs(by_version):
+            for stored in await self._log.read(book.stream, after=first - 1, limit=number):
+                known, counts = by_version[stored.version]
+                at_ms = decode_commit(stored.body).meta.at_ms
+                told.append(proposal(book.currency, known, at_ms, counts=counts))
+                book.heavy.worked(READ_S)
+                await book.heavy.rest()
+        return told
 
     async def _settle_now(self, table: str) -> None:
         """Try a blocked settlement again; whatever comes of it, the correction stands."""

@@ -13,7 +13,10 @@ import promql_parser
 import pytest
 import yaml
 
+from stud_core.state import SYSTEM_PAUSES
+from stud_eventlog.trouble import CODES as LOG_TROUBLES
 from stud_service.metrics import METRICS, OTHER
+from stud_service.refusals import CODES
 from stud_topology.services import SERVICES
 from tests.arch.repository import ROOT
 from tools import generate_metrics
@@ -23,6 +26,9 @@ CONFIG: dict[str, Any] = yaml.safe_load((ROOT / "deploy/prometheus/prometheus.ym
 DASHBOARD: dict[str, Any] = json.loads((ROOT / "deploy/grafana/dashboards/stud.json").read_text())
 RUNBOOK = (ROOT / "docs/runbook.md").read_text()
 PARTS = ("Symptom", "Check", "Act")
+STATE = re.compile(r"^States? .*$", re.MULTILINE)
+PAUSES = SYSTEM_PAUSES | LOG_TROUBLES
+WORDS = PAUSES | CODES.keys()
 
 ALL = [rule for group in RULES["groups"] for rule in group["rules"]]
 ALERTS = {rule["alert"]: rule for rule in ALL if "alert" in rule}
@@ -140,7 +146,7 @@ def sections(text: str) -> dict[str, str]:
 
 
 def unguided(alerts: dict[str, Any], text: str) -> list[str]:
-    """Alerts that lead nowhere, and sections that nothing leads to or that leave out what to do."""
+    """Alerts that lead nowhere; sections that neither an alert nor a state leads to, or that leave out what to do."""
     runbook, led_to, found = sections(text), set(), []
     for name, rule in alerts.items():
         page, _, heading = rule["annotations"]["runbook"].partition("#")
@@ -153,11 +159,18 @@ def unguided(alerts: dict[str, Any], text: str) -> list[str]:
         at = [body.find(f"**{part}.**") for part in PARTS]
         if -1 in at or at != sorted(at):
             found.append(f"{heading}: want {', '.join(PARTS)}")
-        if heading not in led_to:
-            found.append(f"{heading}: no alert")
+        if heading not in led_to and not STATE.search(body):
+            found.append(f"{heading}: no alert and no state")
         named = set(re.findall(r"`(Stud\w+)`", body))
         found += [f"{heading}: there is no {name}" for name in named if name not in alerts]
+        found += [f"{heading}: there is no {word}" for word in states(body) if word.isupper() and word not in WORDS]
     return found
+
+
+def states(body: str) -> set[str]:
+    """The words by which somebody finds a section who was not called by an alert."""
+    found = STATE.search(body)
+    return set(re.findall(r"`(\w+)`", found[0])) if found is not None else set()
 
 
 def test_every_alert_leads_to_a_section_that_says_what_to_do():
@@ -171,12 +184,17 @@ def test_every_alert_leads_to_a_section_that_says_what_to_do():
         ("## Play is slow", "## Play is too slow", "no heading play-is-slow"),
         ("Alert `StudParked`", "Alert `StudPark`", "StudParked: not named under messages-are-parked"),
         ("**Act.** The front end", "The front end", "viewers-are-dropped: want Symptom, Check, Act"),
-        ("## Play is slow", "## Rain\n\n## Play is slow", "rain: no alert"),
+        ("## Play is slow", "## Rain\n\n## Play is slow", "rain: no alert and no state"),
+        ("State `DEALER_SILENT`.", "State `DEALER_ASLEEP`.", "there is no DEALER_ASLEEP"),
     ],
 )
 def test_a_runbook_that_misses_something_is_found(old: str, new: str, problem: str):
     assert old in RUNBOOK
     assert any(problem in found for found in unguided(ALERTS, RUNBOOK.replace(old, new, 1)))
+
+
+def test_every_pause_of_the_system_has_its_place_in_the_runbook():
+    assert [word for word in sorted(PAUSES) if f"`{word}`" not in RUNBOOK] == []
 
 
 def test_links_within_the_runbook_lead_to_its_sections():

@@ -65,7 +65,7 @@ async def test_the_program_that_operators_are_told_to_use_cuts_the_same(
     (file,) = (server.data_dir / "appendonlydir").glob("*.incr.aof")
     whole = file.read_bytes()
     file.write_bytes(whole + TRANSACTION)
-    page = (Path(__file__).parents[2] / "docs" / "operators.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "runbook.md").read_text()
     (told,) = re.findall(r"^\$ redis-check-aof --fix (/data/appendonlydir/\S+)$", page, re.MULTILINE)
     named = re.sub(r"aof\.\d+\.", f"aof.{file.name.split('.')[2]}.", Path(told).name)
     checker = tmp_path / "valkey-check-aof"  # the server is that too, under this name

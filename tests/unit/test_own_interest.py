@@ -348,6 +348,7 @@ DECIDES_NOTHING_ABOUT_OTHERS = {
     "CreateTable", "OpenAccount",  # nobody has an interest in what is not there yet
     "ListTables", "GetTable", "Watch", "GetCommitment", "ListRulesets", "GetRuleset", "GetLegalActions", "RankHand",
     "AdjudicateHand", "ListVerdicts", "GetAccount", "ListTransfers", "GetTrialBalance",  # only look, and see no card
+    "ListHeldCashOuts", "ListProposals",
     "Play", "TakeSeat", "AddChips", "LeaveSeat", "SitOut", "SitIn", "SetPreferences", "PostAnte", "Act",
     "SetPreAction", "ClearPreAction", "ChooseShow",  # a player's own
 }  # fmt: skip

@@ -15,6 +15,7 @@ from stud_cli.exit_codes import could_not_run, said_as
 from stud_cli.local.callers import TTL_S, RenewedToken
 from stud_cli.local.pid_file import RunningSystem, is_garbled, read_running
 from stud_cli.local.system import LocalSystem
+from stud_cli.where import parsed
 from stud_client import Endpoints
 from stud_load import Target
 from stud_load.target import Token
@@ -67,7 +68,7 @@ async def opened(run: Path | None, endpoints: str, keys: Path | None, console: C
         if keys is None:
             could_not_run("--endpoints wants --keys: the directory of the key that its tokens are made with")
         with said_as("--endpoints: {}", ValueError, TypeError):
-            addresses = dict(Endpoints(**_parsed(endpoints)))
+            addresses = dict(Endpoints(**parsed(endpoints)))
         yield Place(addresses, keys, {})
     else:
         with tempfile.TemporaryDirectory(prefix="stud-load-") as directory:
@@ -87,13 +88,3 @@ def _running(path: Path, keys: Path | None) -> Place:
 def _of(running: RunningSystem, keys: Path | None) -> Place:
     pids = {NAMES.get(name, name): pid for name, pid in running.pids.items()}
     return Place(running.endpoints, keys or Path(running.keys_dir), pids, running.redis_url)
-
-
-def _parsed(text: str) -> dict[str, str]:
-    """``table=host:port,wallet=host:port`` as a mapping; raises ValueError."""
-    pairs = [pair.partition("=") for pair in text.split(",")]
-    if any(not name or ":" not in address for name, _, address in pairs):
-        raise ValueError(
-            f"{text!r}: want names of services and addresses, such as table=10.0.0.5:7101,wallet=10.0.0.5:7104"
-        )
-    return {name.strip(): address.strip() for name, _, address in pairs}

@@ -10,7 +10,7 @@ import structlog
 from stud.common.v1 import seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud_client import StudClient, StudError, TableSession
-from stud_load.choices import SHOWS, buy_in, choose
+from stud_load.choices import SHOWS, buy_in, choose, stay
 
 log = structlog.get_logger()
 
@@ -18,7 +18,11 @@ log = structlog.get_logger()
 class Bot:
     """One player at one table: answers every prompt, buys more chips when broke, until the table closes."""
 
-    def __init__(self, client: StudClient, table: str, rng: random.Random, think_s: float = 0.0) -> None:
+    def __init__(
+        self, client: StudClient, table: str, rng: random.Random, think_s: float = 0.0, *, passive: bool = False
+    ) -> None:
+        """``passive``: it only checks and calls, so that a hand goes to its showdown."""
+        self._choose = stay if passive else choose
         self._client = client
         self._table = table
         self._rng = rng
@@ -60,7 +64,7 @@ class Bot:
     async def _act(self, session: TableSession, mine: pb.PrivateView) -> None:
         if self._think_s:
             await asyncio.sleep(self._think_s)
-        option = choose(mine.options, self._rng)
+        option = self._choose(mine.options, self._rng)
         self.actions += 1
         await session.act(mine.turn_id, option.verb, to=option.to, size=option.size)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import itertools
+import secrets
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -19,14 +21,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from stud_cli.drawing import draw, money
 from stud_cli.exit_codes import FINE, FOUND, could_not_run, said_as, told_when_interrupted
 from stud_cli.inspect.audit import Audit, audit_log, show
-from stud_cli.inspect.ledgers import Ledger
-from stud_cli.inspect.verdicts import read_verdicts
+from stud_cli.inspect.verdicts import Verdicts, read_verdicts
 from stud_cli.local.callers import Callers
+from stud_cli.local.checking import checked_by_calls
 from stud_cli.local.demo_table import DemoTable, TablePlan
+from stud_cli.local.keys import keys_dir
 from stud_cli.local.stopping import run_with_one_stop
 from stud_cli.local.supervisor import keep
 from stud_cli.local.system import LocalSystem
+from stud_cli.operate.common import EndpointsOption
 from stud_cli.output import JsonFlag, command, console, last_line, notes, table_of
+from stud_cli.where import endpoints
 from stud_client import StudError
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import EventLogError
@@ -45,20 +50,60 @@ def demo(
     ruleset: Annotated[str, typer.Option(help="playnow or william_hill; empty = a table of each.")] = "",
     seed: Annotated[int, typer.Option(help="Seed of the bots' choices; decks are always random.")] = 1,
     data: Annotated[Path | None, typer.Option(help="New directory for its data.", show_default=False)] = None,
+    running: Annotated[bool, typer.Option("--running", help="Play at the system that runs; start none.")] = False,
+    where: EndpointsOption = "",
+    keys: Annotated[
+        Path | None, typer.Option(help="Directory of the key that tokens are made with, for --running.")
+    ] = None,
     json_output: JsonFlag = False,
 ) -> None:
     """Start everything, let bots play, close the tables, cash everybody out, and audit.
+
+    With --running, or with --endpoints, it plays at a system that is there, at tables and with accounts of its own, and
+    checks every balance by what the services say; money for it is made up (EUR), so let it play where none is real.
 
     Example: stud demo --hands 20 --players 8 --ruleset william_hill --json
     """
     if ruleset and ruleset not in RULESETS:
         could_not_run(f"unknown ruleset {ruleset!r}: want {' or '.join(RULESETS)}")
+    if running or where:
+        raise typer.Exit(
+            _elsewhere(where, keys, [ruleset] if ruleset else RULESETS, (hands, players, seed), json_output)
+        )
     directory = _new_directory(data)
     plans = [TablePlan(name, hands, players, seed) for name in ([ruleset] if ruleset else RULESETS)]
     kept = f"interrupted; what was played is kept in {directory}"
     with said_as("{}", StudError, EventLogError), told_when_interrupted(lambda: kept):
         code = run_with_one_stop(_demo(directory, plans, json_output))
     raise typer.Exit(code)
+
+
+def _elsewhere(where: str, keys: Path | None, names: Sequence[str], of_all: tuple[int, int, int], quiet: bool) -> int:
+    """Play at a system that is there."""
+    suffix = f"-{secrets.token_hex(3)}"
+    plans = [TablePlan(name, *of_all, suffix=suffix) for name in names]
+    with said_as(
+        "no running system can be asked ({}): start one with `stud up`, or name its key with --keys", ValueError
+    ):
+        callers = Callers(endpoints(where), keys_dir() if keys is None else keys)
+    kept = f"interrupted: tables demo-…{suffix} are as they were, `stud table close` ends them"
+    with said_as("{}", StudError), told_when_interrupted(lambda: kept):
+        return run_with_one_stop(_demo_elsewhere(callers, plans, quiet))
+
+
+async def _demo_elsewhere(callers: Callers, plans: list[TablePlan], quiet: bool) -> int:
+    began = time.monotonic()
+    try:
+        tables = [DemoTable(callers, plan) for plan in plans]
+        await _play(tables, None, quiet)
+        found, verdicts = await checked_by_calls(callers, [table.table_id for table in tables])
+        for table in tables:
+            await table.check_balances(found, verdicts)
+    finally:
+        await callers.close()
+    if not quiet:
+        _show_players(tables)
+    return _ended(tables, found, verdicts, began, quiet)
 
 
 def _new_directory(named: Path | None) -> Path:
@@ -101,11 +146,17 @@ async def _demo(directory: Path, plans: list[TablePlan], quiet: bool) -> int:
                 await table.check_balances(found, verdicts)
         finally:
             await callers.close()
-    verified = sum(len(verdicts.final.get(table.table_id, {})) for table in tables)
     if not quiet:
-        _show_end(tables, found, ledgers)
+        _show_players(tables)
+        show(found, ledgers)
     _show_what_is_kept(tables, directory, notes if quiet else console)
-    expected = sum(plan.hands for plan in plans)
+    return _ended(tables, found, verdicts, began, quiet)
+
+
+def _ended(tables: list[DemoTable], found: Audit, verdicts: Verdicts, began: float, quiet: bool) -> int:
+    """Say how it ended; returns the exit code."""
+    verified = sum(len(verdicts.final.get(table.table_id, {})) for table in tables)
+    expected = sum(table.plan.hands for table in tables)
     hands = sum(table.hands_played for table in tables)
     if quiet:
         last_line(
@@ -122,9 +173,9 @@ async def _demo(directory: Path, plans: list[TablePlan], quiet: bool) -> int:
     return FINE if found.ok and verified == hands == expected else FOUND
 
 
-async def _play(tables: list[DemoTable], system: LocalSystem, quiet: bool) -> None:
-    """Play all tables at once, drawing them where somebody is watching."""
-    keeper = asyncio.create_task(keep(system))
+async def _play(tables: list[DemoTable], system: LocalSystem | None, quiet: bool) -> None:
+    """Play all tables at once, drawing them where somebody is watching; a system of its own is kept alive meanwhile."""
+    keeper = asyncio.create_task(keep(system) if system is not None else asyncio.Event().wait())
     players = asyncio.gather(*(table.play() for table in tables))
     keeper.add_done_callback(lambda _: players.cancel())
     try:
@@ -177,7 +228,7 @@ def _that_fit(views: list[T], now_s: float) -> list[T]:
     return views[first : first + at_once]
 
 
-def _show_end(tables: list[DemoTable], found: Audit, ledgers: list[Ledger]) -> None:
+def _show_players(tables: list[DemoTable]) -> None:
     for table in tables:
         rows = [
             (name, money(line.deposited), money(line.delta), money(line.balance), "yes" if line.agrees else "NO")
@@ -185,7 +236,6 @@ def _show_end(tables: list[DemoTable], found: Audit, ledgers: list[Ledger]) -> N
         ]
         columns = ("player", "deposited", "won or lost", "balance", "agrees")
         console.print(table_of(table.table_id, columns, rows, right=columns[1:4]))
-    show(found, ledgers)
 
 
 def _show_what_is_kept(tables: list[DemoTable], directory: Path, out: Console) -> None:

@@ -23,12 +23,13 @@ NAMES = ("ada", "bea", "cleo", "dora", "emil", "fred", "gus", "hal")
 
 
 class TablePlan(msgspec.Struct, frozen=True):
-    """What to play."""
+    """What to play; ``suffix`` keeps its table and accounts apart from those of others in the same system."""
 
     ruleset: str
     hands: int
     players: int
     seed: int
+    suffix: str = ""
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -50,7 +51,7 @@ class DemoTable:
     def __init__(self, callers: Callers, plan: TablePlan) -> None:
         self.callers = callers
         self.plan = plan
-        self.table_id = f"demo-{plan.ruleset.replace('_', '-')}"
+        self.table_id = f"demo-{plan.ruleset.replace('_', '-')}{plan.suffix}"
         self.view: pb.TableUpdate | None = None
         self.hands_played = 0
         self.last_version = 0
@@ -59,7 +60,7 @@ class DemoTable:
     @property
     def accounts(self) -> list[str]:
         """The players, one account each and table."""
-        return [f"{name}-{self.plan.ruleset[:2]}" for name in NAMES[: self.plan.players]]
+        return [f"{name}-{self.plan.ruleset[:2]}{self.plan.suffix}" for name in NAMES[: self.plan.players]]
 
     async def play(self) -> None:
         """Play the whole plan."""

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
-from stud_core.ledger.names import player
+from stud_core.ledger.names import escrow, player
 from stud_core.ledger.postings import postings_of
 from stud_core.ledger.requests import NOWHERE, Origin, call_key, content_of, key_of
-from stud_core.ledger.state import Ledger, SittingBook, SittingLife
+from stud_core.ledger.state import Ledger, Proposal, SittingBook, SittingLife
 
 
 def evolve(state: Ledger, events: Sequence[Any], version: int, origin: Origin = NOWHERE) -> None:
@@ -92,7 +92,12 @@ def _cashed_out(state: Ledger, event: ev.CashedOut, _: int) -> None:
     if known is None:
         known = state.sittings[event.table, event.sitting_no] = SittingBook(event.account, SittingLife.CLOSED)
     known.life = SittingLife.CLOSED
-    _discard(state.at_tables, known.account, (event.table, event.sitting_no))
+    place = (event.table, event.sitting_no)
+    if event.sitting_no in state.held.get(event.table, ()):  # whatever else was proposed for it is over
+        over = [name for name, p in state.proposals.items() if (p.proposed.table, p.proposed.sitting_no) == place]
+        for name in over:
+            del state.proposals[name]
+    _discard(state.at_tables, known.account, place)
     _discard(state.held, event.table, event.sitting_no)
 
 
@@ -122,8 +127,13 @@ def _unfrozen(state: Ledger, event: ev.AccountUnfrozen, _: int) -> None:
     state.frozen.discard(event.account)
 
 
-def _proposed(state: Ledger, event: ev.AdjustmentProposed, _: int) -> None:
-    state.proposals[event.proposal_id] = event
+def _proposed(state: Ledger, event: ev.AdjustmentProposed, version: int) -> None:
+    """The lines of a cash-out bring its escrow to what would be paid. One that is proposed again is the newest."""
+    state.proposals.pop(event.proposal_id, None)
+    name = escrow(event.table, event.sitting_no)
+    change = sum(line.amount for line in event.postings if line.account == name)
+    amount = state.balance(name) + change if event.table else 0
+    state.proposals[event.proposal_id] = Proposal(event, version, amount)
 
 
 def _adjusted(state: Ledger, event: ev.Adjusted, _: int) -> None:

@@ -60,9 +60,10 @@ def adjust(state: Ledger, command: cmd.Adjust, _: int) -> Answer:
 
 
 def _second(state: Ledger, proposed: ev.AdjustmentProposed) -> ev.Adjusted | Answer:
-    first = state.proposals.get(proposed.proposal_id)
-    if first is None or not stands(state, first):
+    known = state.proposals.get(proposed.proposal_id)
+    if known is None or not stands(state, known.proposed):
         return [proposed]
+    first = known.proposed
     if first.operator == proposed.operator:
         return Rejection("SECOND_OPERATOR_REQUIRED", f"{proposed.operator} proposed it: another operator must agree")
     operators = (first.operator, proposed.operator)

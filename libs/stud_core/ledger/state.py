@@ -43,6 +43,14 @@ class SittingBook(msgspec.Struct):
         return self.life in {SittingLife.OPEN, SittingLife.BLOCKED}
 
 
+class Proposal(msgspec.Struct, frozen=True):
+    """What a first operator has proposed, the version that did, and what a cash-out would pay (0 for an adjustment)."""
+
+    proposed: AdjustmentProposed
+    version: int
+    amount: int = 0
+
+
 class Ledger(msgspec.Struct):
     """Balances and everything that makes a repeated message harmless. Amounts in minor units.
 
@@ -61,7 +69,7 @@ class Ledger(msgspec.Struct):
     at_tables: dict[str, set[tuple[str, int]]] = msgspec.field(default_factory=dict)  # account -> its live sittings
     held: dict[str, set[int]] = msgspec.field(default_factory=dict)  # table -> sittings whose cash-out is blocked
     requests: Remembered = msgspec.field(default_factory=Remembered)
-    proposals: dict[str, AdjustmentProposed] = msgspec.field(default_factory=dict)
+    proposals: dict[str, Proposal] = msgspec.field(default_factory=dict)  # by name, oldest first
 
     def balance(self, name: str) -> int:
         """Balance of a ledger account, 0 when it has no lines."""

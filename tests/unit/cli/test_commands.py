@@ -43,7 +43,10 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_there_are_the_commands_that_the_documents_promise():
     promised = (
         "up demo load load-compare load-merge load-html bench rules tables token hands replay verify audit adjudicate "
-        "rehearse init dead-list dead-retry dead-discard"
+        "rehearse init dead-list dead-retry dead-discard table-create table-show table-pause table-resume table-drain "
+        "table-close hand-show hand-void hand-resolve cashout-list cashout-resolve account-open account-show "
+        "account-freeze account-unfreeze account-deposit account-withdraw account-adjust account-transfers bots "
+        "proposals"
     )
     assert set(COMMANDS) == {name.replace("-", " ") for name in promised.split()}
 

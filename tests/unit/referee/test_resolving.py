@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from rules_service.resolving import Answer, Request, Resolver
+from rules_service.servicer import RulesServicer
+from stud.rules.v1 import rules_service_pb2 as pb
 from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.events import ResolutionChoice
 from stud_core.verdict_events import HandDisputed, HandResolved, HandVerified, ResolutionProposed
+from stud_eventlog import keys
+from stud_service.identity import Caller, set_caller
 from stud_service.refusals import Refused
 from stud_wire.commits import Meta
 from tests.support.referee_court import CALLS, Court, steal_from_the_winner
@@ -323,3 +327,56 @@ async def test_what_was_decided_before_anybody_asked_for_interests_stays_valid()
     await court.rig.start()
     await send(cmd.VoidHand(2, "I lost", "a3"), actor="a3")
     assert isinstance(await court.hear(), HandVerified)
+
+
+async def listed(court: Court, **fields: Any) -> pb.ListProposalsResponse:
+    set_caller(Caller("op-9", frozenset(["operator"])))
+    service = RulesServicer(court.runtime, court.referee, Resolver(court.runtime, court.referee))
+    return await service.ListProposals(pb.ListProposalsRequest(**fields), cast("Any", None))
+
+
+async def test_what_waits_for_a_second_operator_is_listed_until_somebody_agrees():
+    court = await stolen()
+    court.runtime.clock = lambda: 4_711
+    assert not (await listed(court)).proposals
+    await ask(court, "op-1", VOID)
+    await ask(court, "op-1", REFEREE)  # another choice replaces it
+    (line,) = (await listed(court)).proposals
+    told = line.proposed
+    assert (told.table, told.hand_no, told.choice, told.operator) == ("t-1", 2, int(REFEREE), "op-1")
+    assert (told.reason, line.at_ms, line.version) == ("seen on tape", 4_711, 4)
+    assert (await listed(court, table="t-1")).proposals == [line]
+    assert not (await listed(court, table="t-2")).proposals
+    court.appoint()  # as after a restart
+    await court.referee.load()
+    assert (await listed(court)).proposals == [line]
+    await ask(court, "op-2", REFEREE)
+    assert not (await listed(court)).proposals
+
+
+async def test_pages_of_proposals_and_a_log_that_cannot_be_read():
+    court = await stolen()
+    await ask(court, "op-1", VOID)
+    other = next(table for table in map("t-{}".format, range(2, 500)) if keys.shard_of(table) != court.rig.shard)
+    shard = court.referee.verdicts[keys.shard_of(other)]
+    proposed = ResolutionProposed(other, 1, VOID, "op-2", "why")
+    await shard.write(other, lambda _: (proposed, Meta(1, "op-2", "r-1", b"")))
+    first = await listed(court, page_size=1)
+    second = await listed(court, page_size=1, page_token=first.next_page_token)
+    assert [line.proposed.table for line in (*first.proposals, *second.proposals)] == ["t-1", other]
+    assert not second.next_page_token
+    await refused("INVALID_FIELD", listed(court, page_size=1001))
+    await refused("INVALID_FIELD", listed(court, table="No Table"))
+    court.edit(shard.stream, 1, b"edited")
+    court.appoint()
+    await court.referee.load()
+    answer = await listed(court)
+    assert [line.proposed.table for line in answer.proposals] == ["t-1"]
+    assert list(answer.unread) == [shard.stream]
+
+
+async def test_players_are_not_told_what_is_proposed():
+    court = await stolen()
+    set_caller(Caller("ada", frozenset(["player", "cashier"])))
+    service = RulesServicer(court.runtime, court.referee, Resolver(court.runtime, court.referee))
+    await refused("ROLE_NOT_ALLOWED", service.ListProposals(pb.ListProposalsRequest(), cast("Any", None)))

@@ -580,3 +580,103 @@ class ResolveHandResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ResolveHandResponse: _TypeAlias = ResolveHandResponse  # noqa: Y015
+
+@_typing.final
+class ListProposalsRequest(_message.Message):
+    """Which proposals."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    table: _builtins.str
+    """Only this table's; empty = all tables'."""
+    page_size: _builtins.int
+    """At most this many, 1 to 1000; 0 = 100."""
+    page_token: _builtins.str
+    """`next_page_token` of the page before; empty = the first."""
+    def __init__(
+        self,
+        *,
+        table: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "table", b"table"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListProposalsRequest: _TypeAlias = ListProposalsRequest  # noqa: Y015
+
+@_typing.final
+class Proposal(_message.Message):
+    """What a first operator has proposed. It counts only as long as they have no interest: else the same call of another
+    operator is a proposal again.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROPOSED_FIELD_NUMBER: _builtins.int
+    AT_MS_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    at_ms: _builtins.int
+    """Milliseconds since the epoch."""
+    version: _builtins.int
+    """Version in the verdict log of the table's shard."""
+    @_builtins.property
+    def proposed(self) -> _verdict_events_pb2.ResolutionProposed:
+        """Table, hand, whose figures, who and why. A second operator agrees by ResolveHand with the same table, hand and
+        choice; the reason may be another.
+        """
+
+    def __init__(
+        self,
+        *,
+        proposed: _verdict_events_pb2.ResolutionProposed | None = ...,
+        at_ms: _builtins.int = ...,
+        version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["proposed", b"proposed"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "proposed", b"proposed", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Proposal: _TypeAlias = Proposal  # noqa: Y015
+
+@_typing.final
+class ListProposalsResponse(_message.Message):
+    """Proposals."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROPOSALS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    UNREAD_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Asks for the next page; empty = this was the last."""
+    @_builtins.property
+    def proposals(self) -> _containers.RepeatedCompositeFieldContainer[Global___Proposal]:
+        """By table."""
+
+    @_builtins.property
+    def unread(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Verdict logs that cannot be trusted as they stand: what waits in them is not listed. Operators are needed."""
+
+    def __init__(
+        self,
+        *,
+        proposals: _abc.Iterable[Global___Proposal] | None = ...,
+        next_page_token: _builtins.str = ...,
+        unread: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "proposals", b"proposals", "unread", b"unread"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListProposalsResponse: _TypeAlias = ListProposalsResponse  # noqa: Y015

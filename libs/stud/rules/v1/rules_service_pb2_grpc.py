@@ -70,6 +70,11 @@ class RulesServiceStub:
                 request_serializer=stud_dot_rules_dot_v1_dot_rules__service__pb2.ResolveHandRequest.SerializeToString,
                 response_deserializer=stud_dot_rules_dot_v1_dot_rules__service__pb2.ResolveHandResponse.FromString,
                 _registered_method=True)
+        self.ListProposals = channel.unary_unary(
+                '/stud.rules.v1.RulesService/ListProposals',
+                request_serializer=stud_dot_rules_dot_v1_dot_rules__service__pb2.ListProposalsRequest.SerializeToString,
+                response_deserializer=stud_dot_rules_dot_v1_dot_rules__service__pb2.ListProposalsResponse.FromString,
+                _registered_method=True)
 
 
 class RulesServiceServicer:
@@ -131,6 +136,15 @@ class RulesServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListProposals(self, request, context):
+        """Lists proposals of ResolveHand that wait for a second operator, by table, a page at a time; a table has one at most,
+        since another choice replaces it. Folded from the verdict logs, so a restart forgets none. Operators, auditors.
+        INVALID_FIELD.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_RulesServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -168,6 +182,11 @@ def add_RulesServiceServicer_to_server(servicer, server):
                     servicer.ResolveHand,
                     request_deserializer=stud_dot_rules_dot_v1_dot_rules__service__pb2.ResolveHandRequest.FromString,
                     response_serializer=stud_dot_rules_dot_v1_dot_rules__service__pb2.ResolveHandResponse.SerializeToString,
+            ),
+            'ListProposals': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListProposals,
+                    request_deserializer=stud_dot_rules_dot_v1_dot_rules__service__pb2.ListProposalsRequest.FromString,
+                    response_serializer=stud_dot_rules_dot_v1_dot_rules__service__pb2.ListProposalsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -360,6 +379,33 @@ class RulesService:
             '/stud.rules.v1.RulesService/ResolveHand',
             stud_dot_rules_dot_v1_dot_rules__service__pb2.ResolveHandRequest.SerializeToString,
             stud_dot_rules_dot_v1_dot_rules__service__pb2.ResolveHandResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListProposals(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/stud.rules.v1.RulesService/ListProposals',
+            stud_dot_rules_dot_v1_dot_rules__service__pb2.ListProposalsRequest.SerializeToString,
+            stud_dot_rules_dot_v1_dot_rules__service__pb2.ListProposalsResponse.FromString,
             options,
             channel_credentials,
             insecure,

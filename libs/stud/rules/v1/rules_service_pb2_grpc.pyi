@@ -39,6 +39,11 @@ class RulesServiceStub:
     paid out, may do neither, and what they have proposed counts for nothing. Operators. UNKNOWN_TABLE, UNKNOWN_HAND,
     ALREADY_DECIDED, HAND_NOT_ENDED, NO_REFEREE_FIGURES, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
     """
+    ListProposals: _aio.UnaryUnaryMultiCallable[_rules_service_pb2.ListProposalsRequest, _rules_service_pb2.ListProposalsResponse]
+    """Lists proposals of ResolveHand that wait for a second operator, by table, a page at a time; a table has one at most,
+    since another choice replaces it. Folded from the verdict logs, so a restart forgets none. Operators, auditors.
+    INVALID_FIELD.
+    """
 
 class RulesServiceServicer(metaclass=_abc_1.ABCMeta):
     """Rules for people, verdicts for operators."""
@@ -106,6 +111,17 @@ class RulesServiceServicer(metaclass=_abc_1.ABCMeta):
         decides. Calls are remembered for good. Whoever was dealt into the hand, or has a sitting at the table that is not
         paid out, may do neither, and what they have proposed counts for nothing. Operators. UNKNOWN_TABLE, UNKNOWN_HAND,
         ALREADY_DECIDED, HAND_NOT_ENDED, NO_REFEREE_FIGURES, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
+        """
+
+    @_abc_1.abstractmethod
+    def ListProposals(
+        self,
+        request: _rules_service_pb2.ListProposalsRequest,
+        context: _aio.ServicerContext[_rules_service_pb2.ListProposalsRequest, _abc.Awaitable[_rules_service_pb2.ListProposalsResponse]],
+    ) -> _abc.Awaitable[_rules_service_pb2.ListProposalsResponse]:
+        """Lists proposals of ResolveHand that wait for a second operator, by table, a page at a time; a table has one at most,
+        since another choice replaces it. Folded from the verdict logs, so a restart forgets none. Operators, auditors.
+        INVALID_FIELD.
         """
 
 def add_RulesServiceServicer_to_server(servicer: RulesServiceServicer, server: _aio.Server) -> None: ...

@@ -758,3 +758,235 @@ class AdjustResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___AdjustResponse: _TypeAlias = AdjustResponse  # noqa: Y015
+
+@_typing.final
+class ListHeldCashOutsRequest(_message.Message):
+    """Which cash-outs."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CURRENCY_FIELD_NUMBER: _builtins.int
+    TABLE_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    currency: _builtins.str
+    """Currency code; empty = every currency that is served, one after the other."""
+    table: _builtins.str
+    """Only this table's; empty = all tables'."""
+    page_size: _builtins.int
+    """At most this many, 1 to 1000; 0 = 100."""
+    page_token: _builtins.str
+    """`next_page_token` of the page before; empty = the first."""
+    def __init__(
+        self,
+        *,
+        currency: _builtins.str = ...,
+        table: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["currency", b"currency", "page_size", b"page_size", "page_token", b"page_token", "table", b"table"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListHeldCashOutsRequest: _TypeAlias = ListHeldCashOutsRequest  # noqa: Y015
+
+@_typing.final
+class HeldCashOut(_message.Message):
+    """A cash-out that is blocked since claim and escrow differ."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CURRENCY_FIELD_NUMBER: _builtins.int
+    TABLE_FIELD_NUMBER: _builtins.int
+    SITTING_NO_FIELD_NUMBER: _builtins.int
+    ACCOUNT_FIELD_NUMBER: _builtins.int
+    CLAIM_FIELD_NUMBER: _builtins.int
+    ESCROW_FIELD_NUMBER: _builtins.int
+    WAITS_FOR_FIELD_NUMBER: _builtins.int
+    currency: _builtins.str
+    """Currency code."""
+    table: _builtins.str
+    """Table id."""
+    sitting_no: _builtins.int
+    """Sitting."""
+    account: _builtins.str
+    """Whose sitting it is."""
+    claim: _builtins.int
+    """What the table claimed for it, minor units; absent where it claimed for another account."""
+    escrow: _builtins.int
+    """What its escrow holds, minor units."""
+    waits_for: _builtins.str
+    """Why ResolveCashOut would be refused now: "HAND_DISPUTED" or "SETTLEMENT_BLOCKED"; empty = it may be decided."""
+    def __init__(
+        self,
+        *,
+        currency: _builtins.str = ...,
+        table: _builtins.str = ...,
+        sitting_no: _builtins.int = ...,
+        account: _builtins.str = ...,
+        claim: _builtins.int | None = ...,
+        escrow: _builtins.int = ...,
+        waits_for: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_claim", b"_claim", "claim", b"claim"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_claim", b"_claim", "account", b"account", "claim", b"claim", "currency", b"currency", "escrow", b"escrow", "sitting_no", b"sitting_no", "table", b"table", "waits_for", b"waits_for"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__claim: _TypeAlias = _typing.Literal["claim"]  # noqa: Y015
+    _WhichOneofArgType__claim: _TypeAlias = _typing.Literal["_claim", b"_claim"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__claim) -> _WhichOneofReturnType__claim | None: ...
+
+Global___HeldCashOut: _TypeAlias = HeldCashOut  # noqa: Y015
+
+@_typing.final
+class ListHeldCashOutsResponse(_message.Message):
+    """Cash-outs that are blocked."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HELD_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Asks for the next page; empty = this was the last."""
+    @_builtins.property
+    def held(self) -> _containers.RepeatedCompositeFieldContainer[Global___HeldCashOut]:
+        """By currency, table and sitting."""
+
+    def __init__(
+        self,
+        *,
+        held: _abc.Iterable[Global___HeldCashOut] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["held", b"held", "next_page_token", b"next_page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListHeldCashOutsResponse: _TypeAlias = ListHeldCashOutsResponse  # noqa: Y015
+
+@_typing.final
+class ListProposalsRequest(_message.Message):
+    """Which proposals."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CURRENCY_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    currency: _builtins.str
+    """Currency code; empty = every currency that is served, one after the other."""
+    page_size: _builtins.int
+    """At most this many, 1 to 1000; 0 = 100."""
+    page_token: _builtins.str
+    """`next_page_token` of the page before; empty = the first."""
+    def __init__(
+        self,
+        *,
+        currency: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["currency", b"currency", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListProposalsRequest: _TypeAlias = ListProposalsRequest  # noqa: Y015
+
+@_typing.final
+class Proposal(_message.Message):
+    """What a first operator has proposed. A second one agrees by the same call: ResolveCashOut with the same table, sitting
+    and amount (the reason may be another), Adjust with the same lines in the same order and the same reference.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CURRENCY_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    AT_MS_FIELD_NUMBER: _builtins.int
+    OPERATOR_FIELD_NUMBER: _builtins.int
+    TABLE_FIELD_NUMBER: _builtins.int
+    SITTING_NO_FIELD_NUMBER: _builtins.int
+    AMOUNT_FIELD_NUMBER: _builtins.int
+    POSTINGS_FIELD_NUMBER: _builtins.int
+    REFERENCE_FIELD_NUMBER: _builtins.int
+    COUNTS_FIELD_NUMBER: _builtins.int
+    currency: _builtins.str
+    """Currency code."""
+    version: _builtins.int
+    """Version of the ledger that proposed it."""
+    at_ms: _builtins.int
+    """Milliseconds since the epoch."""
+    operator: _builtins.str
+    """First operator."""
+    table: _builtins.str
+    """Table of a cash-out; empty for an adjustment."""
+    sitting_no: _builtins.int
+    """Sitting of a cash-out; 0 for an adjustment."""
+    amount: _builtins.int
+    """What a cash-out would pay, minor units; 0 for an adjustment."""
+    reference: _builtins.str
+    """The reason of a cash-out, the reference of an adjustment."""
+    counts: _builtins.bool
+    """Whether it counts now. Where whoever made it has an interest by now, the same call of another operator is a proposal
+    again.
+    """
+    @_builtins.property
+    def postings(self) -> _containers.RepeatedCompositeFieldContainer[_ledger_events_pb2.Posting]:
+        """Lines that would be booked, sum zero; none for a cash-out that pays what its escrow holds."""
+
+    def __init__(
+        self,
+        *,
+        currency: _builtins.str = ...,
+        version: _builtins.int = ...,
+        at_ms: _builtins.int = ...,
+        operator: _builtins.str = ...,
+        table: _builtins.str = ...,
+        sitting_no: _builtins.int = ...,
+        amount: _builtins.int = ...,
+        postings: _abc.Iterable[_ledger_events_pb2.Posting] | None = ...,
+        reference: _builtins.str = ...,
+        counts: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["amount", b"amount", "at_ms", b"at_ms", "counts", b"counts", "currency", b"currency", "operator", b"operator", "postings", b"postings", "reference", b"reference", "sitting_no", b"sitting_no", "table", b"table", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Proposal: _TypeAlias = Proposal  # noqa: Y015
+
+@_typing.final
+class ListProposalsResponse(_message.Message):
+    """Proposals."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROPOSALS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Asks for the next page; empty = this was the last."""
+    @_builtins.property
+    def proposals(self) -> _containers.RepeatedCompositeFieldContainer[Global___Proposal]:
+        """By currency, oldest first."""
+
+    def __init__(
+        self,
+        *,
+        proposals: _abc.Iterable[Global___Proposal] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "proposals", b"proposals"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListProposalsResponse: _TypeAlias = ListProposalsResponse  # noqa: Y015

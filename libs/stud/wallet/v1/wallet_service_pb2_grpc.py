@@ -89,6 +89,16 @@ class WalletServiceStub:
                 request_serializer=stud_dot_wallet_dot_v1_dot_wallet__service__pb2.AdjustRequest.SerializeToString,
                 response_deserializer=stud_dot_wallet_dot_v1_dot_wallet__service__pb2.AdjustResponse.FromString,
                 _registered_method=True)
+        self.ListHeldCashOuts = channel.unary_unary(
+                '/stud.wallet.v1.WalletService/ListHeldCashOuts',
+                request_serializer=stud_dot_wallet_dot_v1_dot_wallet__service__pb2.ListHeldCashOutsRequest.SerializeToString,
+                response_deserializer=stud_dot_wallet_dot_v1_dot_wallet__service__pb2.ListHeldCashOutsResponse.FromString,
+                _registered_method=True)
+        self.ListProposals = channel.unary_unary(
+                '/stud.wallet.v1.WalletService/ListProposals',
+                request_serializer=stud_dot_wallet_dot_v1_dot_wallet__service__pb2.ListProposalsRequest.SerializeToString,
+                response_deserializer=stud_dot_wallet_dot_v1_dot_wallet__service__pb2.ListProposalsResponse.FromString,
+                _registered_method=True)
 
 
 class WalletServiceServicer:
@@ -176,6 +186,22 @@ class WalletServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListHeldCashOuts(self, request, context):
+        """Lists cash-outs that are blocked: what ResolveCashOut decides. By currency, table and sitting, a page at a time.
+        Operators, auditors. INVALID_FIELD.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListProposals(self, request, context):
+        """Lists proposals of Adjust and ResolveCashOut that wait for a second operator, by currency and oldest first, a page at
+        a time. Folded from the ledgers, so a restart forgets none. Operators, auditors. INVALID_FIELD.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_WalletServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -228,6 +254,16 @@ def add_WalletServiceServicer_to_server(servicer, server):
                     servicer.Adjust,
                     request_deserializer=stud_dot_wallet_dot_v1_dot_wallet__service__pb2.AdjustRequest.FromString,
                     response_serializer=stud_dot_wallet_dot_v1_dot_wallet__service__pb2.AdjustResponse.SerializeToString,
+            ),
+            'ListHeldCashOuts': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListHeldCashOuts,
+                    request_deserializer=stud_dot_wallet_dot_v1_dot_wallet__service__pb2.ListHeldCashOutsRequest.FromString,
+                    response_serializer=stud_dot_wallet_dot_v1_dot_wallet__service__pb2.ListHeldCashOutsResponse.SerializeToString,
+            ),
+            'ListProposals': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListProposals,
+                    request_deserializer=stud_dot_wallet_dot_v1_dot_wallet__service__pb2.ListProposalsRequest.FromString,
+                    response_serializer=stud_dot_wallet_dot_v1_dot_wallet__service__pb2.ListProposalsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -505,6 +541,60 @@ class WalletService:
             '/stud.wallet.v1.WalletService/Adjust',
             stud_dot_wallet_dot_v1_dot_wallet__service__pb2.AdjustRequest.SerializeToString,
             stud_dot_wallet_dot_v1_dot_wallet__service__pb2.AdjustResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListHeldCashOuts(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/stud.wallet.v1.WalletService/ListHeldCashOuts',
+            stud_dot_wallet_dot_v1_dot_wallet__service__pb2.ListHeldCashOutsRequest.SerializeToString,
+            stud_dot_wallet_dot_v1_dot_wallet__service__pb2.ListHeldCashOutsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListProposals(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/stud.wallet.v1.WalletService/ListProposals',
+            stud_dot_wallet_dot_v1_dot_wallet__service__pb2.ListProposalsRequest.SerializeToString,
+            stud_dot_wallet_dot_v1_dot_wallet__service__pb2.ListProposalsResponse.FromString,
             options,
             channel_credentials,
             insecure,

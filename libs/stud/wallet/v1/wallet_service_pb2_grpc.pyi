@@ -53,6 +53,14 @@ class WalletServiceStub:
     """Corrects the ledger: the first call proposes, the same call by another operator decides, if the proposer has no
     interest by then. Operators. INVALID_ADJUSTMENT, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
     """
+    ListHeldCashOuts: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.ListHeldCashOutsRequest, _wallet_service_pb2.ListHeldCashOutsResponse]
+    """Lists cash-outs that are blocked: what ResolveCashOut decides. By currency, table and sitting, a page at a time.
+    Operators, auditors. INVALID_FIELD.
+    """
+    ListProposals: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.ListProposalsRequest, _wallet_service_pb2.ListProposalsResponse]
+    """Lists proposals of Adjust and ResolveCashOut that wait for a second operator, by currency and oldest first, a page at
+    a time. Folded from the ledgers, so a restart forgets none. Operators, auditors. INVALID_FIELD.
+    """
 
 class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
     """Money. Every write is remembered for good by (caller, request_id), deposits and withdrawals by the account that is
@@ -152,6 +160,26 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_wallet_service_pb2.AdjustResponse]:
         """Corrects the ledger: the first call proposes, the same call by another operator decides, if the proposer has no
         interest by then. Operators. INVALID_ADJUSTMENT, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
+        """
+
+    @_abc_1.abstractmethod
+    def ListHeldCashOuts(
+        self,
+        request: _wallet_service_pb2.ListHeldCashOutsRequest,
+        context: _aio.ServicerContext[_wallet_service_pb2.ListHeldCashOutsRequest, _abc.Awaitable[_wallet_service_pb2.ListHeldCashOutsResponse]],
+    ) -> _abc.Awaitable[_wallet_service_pb2.ListHeldCashOutsResponse]:
+        """Lists cash-outs that are blocked: what ResolveCashOut decides. By currency, table and sitting, a page at a time.
+        Operators, auditors. INVALID_FIELD.
+        """
+
+    @_abc_1.abstractmethod
+    def ListProposals(
+        self,
+        request: _wallet_service_pb2.ListProposalsRequest,
+        context: _aio.ServicerContext[_wallet_service_pb2.ListProposalsRequest, _abc.Awaitable[_wallet_service_pb2.ListProposalsResponse]],
+    ) -> _abc.Awaitable[_wallet_service_pb2.ListProposalsResponse]:
+        """Lists proposals of Adjust and ResolveCashOut that wait for a second operator, by currency and oldest first, a page at
+        a time. Folded from the ledgers, so a restart forgets none. Operators, auditors. INVALID_FIELD.
         """
 
 def add_WalletServiceServicer_to_server(servicer: WalletServiceServicer, server: _aio.Server) -> None: ...

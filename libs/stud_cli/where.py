@@ -1,0 +1,25 @@
+"""Where a running system is: ``--endpoints``, else the environment, else ``var/stud.json``, else the defaults."""
+
+from __future__ import annotations
+
+from stud_cli.exit_codes import said_as
+from stud_client import Endpoints, load_endpoints
+
+
+def parsed(text: str) -> dict[str, str]:
+    """Return ``table=host:port,wallet=host:port`` as a mapping; raises ValueError."""
+    pairs = [pair.partition("=") for pair in text.split(",")]
+    if any(not name or ":" not in address for name, _, address in pairs):
+        raise ValueError(
+            f"{text!r}: want names of services and addresses, such as table=10.0.0.5:7101,wallet=10.0.0.5:7104"
+        )
+    return {name.strip(): address.strip() for name, _, address in pairs}
+
+
+def endpoints(text: str) -> Endpoints:
+    """Return where the services are; what ``text`` does not name comes from elsewhere. Raises CouldNotRun."""
+    if not text:
+        with said_as("{}", ValueError):
+            return load_endpoints()
+    with said_as("--endpoints: {}", ValueError, TypeError):
+        return Endpoints(**{**load_endpoints(), **parsed(text)})
