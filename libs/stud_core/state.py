@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 
 from stud_core.events import (
+    ActionTaken,
     DealRequested,
     DealtIn,
     DownCard,
@@ -129,8 +130,9 @@ class Hand(S, gc=False):
     ``bet`` is this street's total, ``paid`` the whole hand's (ante included, uncalled returned) and
     ``awarded`` what the pots have paid out of it, rake included. While antes are collected ``live`` says
     who has posted. ``acted`` means: since the last full wager, so they may no longer raise (B.8).
-    ``full_level`` is the level of the last full wager; until there is one it is the bring-in on third
-    street and 0 later. ``first`` is who acts first or, where nobody can bet, who would have.
+    ``taken`` is what each did last, and on which street. ``full_level`` is the level of the last full wager; until
+    there is one it is the bring-in on third street and 0 later. ``first`` is
+    who acts first or, where nobody can bet, who would have.
     """
 
     hand_no: int
@@ -172,6 +174,7 @@ class Hand(S, gc=False):
     prompts: tuple[Prompt, ...] = ()
     awarded: int = 0
     rake: int = 0
+    taken: list[tuple[int, ActionTaken] | None] = msgspec.field(default_factory=lambda: [None] * 9)
     # how it ended, for anybody who wants to see it
     uncalled: tuple[UncalledReturned, ...] = ()
     ranks: list[int] = msgspec.field(default_factory=lambda: [0] * 9)

@@ -20,6 +20,7 @@ from stud.rules.v1 import rules_service_pb2 as pb
 from stud.rules.v1 import rules_service_pb2_grpc as rpc
 from stud_core.cards import DECK_SIZE
 from stud_core.events import ResolutionChoice, Size, TableOpened, Verb
+from stud_core.hand_words import hand_in_words
 from stud_core.house_rules import headline, house_rules
 from stud_core.presets import PLAYNOW, WILLIAM_HILL, table_config
 from stud_core.ranks import describe, rank_best
@@ -103,7 +104,12 @@ class RulesServicer(rpc.RulesServiceServicer):
             raise Refused("INVALID_CARDS", "want five to seven different cards", field="cards", min="5", max="7")
         rank = rank_best(cards)
         best = next(choice for choice in combinations(cards, 5) if rank_best(choice) == rank)
-        return pb.RankHandResponse(rank=rank, category=describe(rank), best=[card + 1 for card in best])  # type: ignore[misc]
+        return pb.RankHandResponse(
+            rank=rank,
+            category=describe(rank),
+            best=[card + 1 for card in best],  # type: ignore[misc]
+            hand_in_words=hand_in_words(cards),
+        )
 
     async def AdjudicateHand(self, request: pb.AdjudicateHandRequest, context: Context) -> pb.AdjudicateHandResponse:
         require("operator", "auditor")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from stud.common.v1 import card_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core.events import DealtIn
+from stud_core.hand_words import hand_in_words
 from stud_core.state import Hand
 
 
@@ -45,6 +46,18 @@ def _put_seat(out: pb.LastHandSeat, hand: Hand, player: DealtIn, won: int) -> No
     out.rank = hand.ranks[seat]
     out.paid = hand.paid[seat]
     out.won = won
+    out.hand_in_words = words_of_shown(hand, seat)
+
+
+def words_of_shown(hand: Hand, seat: int) -> str:
+    """Return what the cards make that a seat has shown; empty where nothing is shown."""
+    shown = hand.shown[seat]
+    return hand_in_words((*shown, *hand.up[seat], *common(hand))) if shown else ""
+
+
+def common(hand: Hand) -> tuple[int, ...]:
+    """Return the card that is everybody's, if there is one."""
+    return () if hand.community is None else (hand.community,)
 
 
 def to_card(card: int) -> card_pb2.Card.ValueType:

@@ -14,9 +14,10 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud_core import bet_ahead
 from stud_core.bet_ahead import PreAction
 from stud_core.events import Option
+from stud_core.hand_words import hand_in_words
 from stud_core.state import Prompt, Sitting, Table
 from stud_wire.codec import encoder
-from table_service.last_hand import to_card
+from table_service.last_hand import common, to_card
 
 
 class TopUp(msgspec.Struct, frozen=True):
@@ -45,6 +46,7 @@ class Own(msgspec.Struct, frozen=True):
     chosen: PreAction | None = None
     prompts: tuple[Prompt, ...] = ()
     ante: int = 0
+    cards: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
         return "<Own>"  # there are down cards in it
@@ -72,6 +74,7 @@ def own(
         chosen=chosen if ahead else None,
         prompts=tuple([prompt for prompt in hand.prompts if prompt.seat == seat]) if hand.prompts else (),
         ante=table.rules.ante,
+        cards=(*down, *hand.up[seat], *common(hand)) if down else (),
     )
 
 
@@ -85,6 +88,7 @@ def private_view(mine: Own) -> pb.PrivateView:
         muck_losing=mine.muck_losing,
         turn_id=mine.turn_id,
         price=mine.price or 0,
+        hand_in_words=hand_in_words(mine.cards),
     )
     if mine.top_up is not None:
         _put_top_up(view.last_top_up, mine.top_up)

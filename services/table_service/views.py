@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from stud.common.v1 import ruleset_pb2
+from stud.common.v1 import ruleset_pb2, seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
+from stud_core.events import ActionTaken, By
 from stud_core.gate import Wait, hand_gate
 from stud_core.pots import build_pots
 from stud_core.ruleset import TableConfig
 from stud_core.state import Hand, Phase, Sit, Sitting, Table
 from stud_wire.codec import to_message
-from table_service.last_hand import put_last_hand, to_card
+from table_service.last_hand import put_last_hand, to_card, words_of_shown
 
 _PHASES = {
     Phase.ANTES: pb.HAND_PHASE_ANTES,
@@ -164,7 +165,8 @@ def _of_hand(hand: Hand | None, seat: int) -> tuple[Any, ...]:
     if seat not in hand.order:
         return (ante, show, paid)
     bare = (hand.live[seat], hand.all_in[seat], hand.bet[seat])
-    return (ante, show, paid, *bare, hand.up[seat], len(hand.down[seat]), hand.shown[seat])
+    cards = (hand.up[seat], len(hand.down[seat]), hand.shown[seat])
+    return (ante, show, paid, *bare, *cards, words_of_shown(hand, seat), hand.taken[seat])
 
 
 def _seat_part(shown: tuple[Any, ...]) -> bytes:
@@ -177,10 +179,22 @@ def _seat_part(shown: tuple[Any, ...]) -> bytes:
         out.ante_prompted, out.show_prompted, out.paid = shown[7:10]
     if len(shown) > _NOT_DEALT_IN:
         out.dealt_in = True
-        out.live, out.all_in, out.bet, up, out.down_count, face_up = shown[10:]
+        out.live, out.all_in, out.bet, up, out.down_count, face_up, out.hand_in_words, taken = shown[10:]
         out.up.extend([to_card(c) for c in up])
         out.shown.extend([to_card(c) for c in face_up])
+        if taken is not None:
+            _put_action(out.last_action, *taken)
     return view.SerializeToString()
+
+
+def _put_action(out: pb.SeatAction, street: int, event: ActionTaken) -> None:
+    """Say what somebody did; that it was chosen ahead is nobody's business."""
+    by = By.PLAYER if event.by is By.PRE_ACTION else event.by
+    out.street = street
+    out.verb = seat_pb2.Verb.ValueType(int(event.verb))
+    out.amount, out.to, out.all_in = event.amount, event.to, event.all_in
+    out.size = seat_pb2.Size.ValueType(int(event.size or 0))
+    out.by = seat_pb2.ActionOrigin.ValueType(int(by))
 
 
 def sitting_of(table: Table, account: str) -> Sitting | None:

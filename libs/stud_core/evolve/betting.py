@@ -56,6 +56,8 @@ def _action_taken(state: Table, event: ev.ActionTaken) -> None:
     hand.to_call = 0
     hand.deadline_ms = 0
     hand.options = ()
+    hand.taken = taken = hand.taken.copy()
+    taken[seat] = (hand.street, event)
     if hand.street == RIVER:
         # Taken back by the next TurnStarted: an action that is followed by none ends the betting.
         hand.phase = _SHOWDOWN

@@ -93,17 +93,17 @@ async def test_a_table_says_where_its_rules_are_not_the_presets():
 
 
 @pytest.mark.parametrize(
-    ("cards", "category", "best"),
+    ("cards", "category", "best", "words"),
     [
-        ("Ah Kh Qh Jh Th 2c 3d", "straight flush", "Ah Kh Qh Jh Th"),
-        ("2c 2d 2h Ks Kd 9c 8c", "full house", "2c 2d 2h Ks Kd"),
-        ("Ac 2d 3h 4s 5c", "straight", "Ac 2d 3h 4s 5c"),
+        ("Ah Kh Qh Jh Th 2c 3d", "straight flush", "Ah Kh Qh Jh Th", "royal flush"),
+        ("2c 2d 2h Ks Kd 9c 8c", "full house", "2c 2d 2h Ks Kd", "full house, twos full of kings"),
+        ("Ac 2d 3h 4s 5c", "straight", "Ac 2d 3h 4s 5c", "straight, five high"),
     ],
 )
-async def test_hands_are_ranked(service: RulesServicer, cards: str, category: str, best: str):
+async def test_hands_are_ranked(service: RulesServicer, cards: str, category: str, best: str, words: str):
     as_("player")
     answer = await service.RankHand(pb.RankHandRequest(cards=wire(cards)), CONTEXT)
-    assert answer.category == category
+    assert (answer.category, answer.hand_in_words) == (category, words)
     assert {card_name(card - 1) for card in answer.best} == set(best.split())
 
 

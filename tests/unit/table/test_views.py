@@ -3,13 +3,16 @@
 import asyncio
 from typing import Any
 
+from msgspec.structs import replace
+
 from stud.common.v1 import seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
-from stud_core.events import Verb
+from stud_core.events import By, Verb
+from stud_core.hand_words import hand_in_words
 from stud_core.state import Phase
 from table_service import updates, views
 from table_service.hub import Viewer
-from tests.support.playing_memory import Game
+from tests.support.playing_memory import STAY, Game
 from tests.support.streams import update_of
 from tests.support.system_memory import MemorySystem, simulated
 
@@ -136,6 +139,74 @@ async def test_the_river_adds_a_down_card_and_a_fold_keeps_ones_own_cards_visibl
         cards = game.cards(ada)
         await game.send(ada, game.act_request(option))
         assert numbers((await get(game, ada)).mine.down) == cards
+
+
+@simulated
+async def test_a_seat_shows_what_its_player_did_last(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        game = Game(system)
+        await game.begin(3)
+        await game.until_turn()
+        did: dict[str, tuple[int, int, int]] = {}
+        for _ in range(5):
+            told = {s.account: s.last_action for s in (await get(game, "eve")).view.seats if s.HasField("last_action")}
+            assert {name: (action.verb, action.to, action.street) for name, action in told.items()} == did
+            account, street, option = game.on_turn, game.hand.street, game.choose(STAY)
+            await game.send(account, game.act_request(option))
+            did[account] = (int(option.verb), 0 if option.verb is Verb.CHECK else option.to, street)
+            await game.until_turn(street)
+        assert len(did) == 3
+        await game.play(1)
+        assert not any(seat.HasField("last_action") for seat in (await get(game, "eve")).view.seats)
+
+
+@simulated
+async def test_how_an_action_was_made_is_seen_but_not_that_it_was_chosen_ahead(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        game = Game(system)
+        await game.begin(3)
+        await game.until_turn()
+        seat = game.hand.turn_seat
+        await game.act()
+        taken = game.hand.taken[seat]
+        assert taken is not None
+        told = {}
+        for by in By:
+            game.hand.taken[seat] = (taken[0], replace(taken[1], by=by))
+            told[by] = views.table_view(game.table).seats[seat - 1].last_action.by
+        assert told == {
+            By.PLAYER: seat_pb2.ACTION_ORIGIN_PLAYER,
+            By.TIMEOUT: seat_pb2.ACTION_ORIGIN_TIMEOUT,
+            By.PRE_ACTION: seat_pb2.ACTION_ORIGIN_PLAYER,
+            By.LEAVING: seat_pb2.ACTION_ORIGIN_LEAVING,
+        }
+
+
+@simulated
+async def test_what_a_hand_makes_is_said_to_its_owner_and_of_what_was_shown_to_all(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        game = Game(system)
+        await game.begin(3)
+        shown = 0
+        while game.table.verified_hand < 4:
+            await game.step()
+            looks = {name: await get(game, name) for name in ("ada", "bea", "cleo", "eve")}
+            assert not looks["eve"].mine.hand_in_words
+            for name in ("ada", "bea", "cleo"):
+                mine, view = looks[name].mine, looks[name].view
+                seat = next(s for s in view.seats if s.account == name)
+                community = [view.community] if view.community else []
+                assert mine.hand_in_words == hand_in_words(
+                    numbers([*mine.down, *seat.up, *community]) if mine.down else ()
+                )
+            for seat in looks["eve"].view.seats:
+                assert bool(seat.hand_in_words) is bool(seat.shown)
+            for seat in looks["eve"].view.last_hand.seats:
+                common = looks["eve"].view.last_hand.community
+                cards = numbers([*seat.shown, *seat.up, *([common] if common else [])]) if seat.shown else ()
+                assert seat.hand_in_words == hand_in_words(cards)
+                shown += bool(cards)
+        assert shown
 
 
 @simulated

@@ -29,15 +29,15 @@ from stud.events.v1 import table_events_pb2 as stud_dot_events_dot_v1_dot_table_
 from stud.events.v1 import verdict_events_pb2 as stud_dot_events_dot_v1_dot_verdict__events__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!stud/rules/v1/rules_service.proto\x12\rstud.rules.v1\x1a\x19stud/common/v1/card.proto\x1a\x1cstud/common/v1/ruleset.proto\x1a\x19stud/common/v1/seat.proto\x1a!stud/events/v1/table_events.proto\x1a#stud/events/v1/verdict_events.proto\"\x15\n\x13ListRulesetsRequest\"A\n\x14ListRulesetsResponse\x12)\n\x08rulesets\x18\x01 \x03(\x0b\x32\x17.stud.common.v1.Ruleset\"0\n\x11GetRulesetRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05table\x18\x02 \x01(\t\"L\n\x12GetRulesetResponse\x12(\n\x07ruleset\x18\x01 \x01(\x0b\x32\x17.stud.common.v1.Ruleset\x12\x0c\n\x04text\x18\x02 \x03(\t\"r\n\x0ePositionAction\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\"\n\x04verb\x18\x02 \x01(\x0e\x32\x14.stud.common.v1.Verb\x12\n\n\x02to\x18\x03 \x01(\x03\x12\"\n\x04size\x18\x04 \x01(\x0e\x32\x14.stud.common.v1.Size\"O\n\x0ePositionPlayer\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\r\n\x05stack\x18\x02 \x01(\x03\x12 \n\x02up\x18\x03 \x03(\x0e\x32\x14.stud.common.v1.Card\"\xa5\x01\n\x16GetLegalActionsRequest\x12+\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x1b.stud.common.v1.TableConfig\x12.\n\x07players\x18\x02 \x03(\x0b\x32\x1d.stud.rules.v1.PositionPlayer\x12.\n\x07\x61\x63tions\x18\x03 \x03(\x0b\x32\x1d.stud.rules.v1.PositionAction\"q\n\x17GetLegalActionsResponse\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x0f\n\x07to_call\x18\x02 \x01(\x03\x12\'\n\x07options\x18\x03 \x03(\x0b\x32\x16.stud.common.v1.Option\x12\x0e\n\x06street\x18\x04 \x01(\x05\"6\n\x0fRankHandRequest\x12#\n\x05\x63\x61rds\x18\x01 \x03(\x0e\x32\x14.stud.common.v1.Card\"V\n\x10RankHandResponse\x12\x0c\n\x04rank\x18\x01 \x01(\x05\x12\x10\n\x08\x63\x61tegory\x18\x02 \x01(\t\x12\"\n\x04\x62\x65st\x18\x03 \x03(\x0e\x32\x14.stud.common.v1.Card\"7\n\x15\x41\x64judicateHandRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0f\n\x07hand_no\x18\x02 \x01(\x03\"\xad\x01\n\x16\x41\x64judicateHandResponse\x12\x31\n\x0c\x61\x64judication\x18\x01 \x01(\x0e\x32\x1b.stud.rules.v1.Adjudication\x12)\n\x08\x66indings\x18\x02 \x03(\x0b\x32\x17.stud.events.v1.Finding\x12\'\n\x08postings\x18\x03 \x03(\x0b\x32\x15.stud.events.v1.Delta\x12\x0c\n\x04rake\x18\x04 \x01(\x03\"G\n\x13ListVerdictsRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x12\n\nafter_hand\x18\x02 \x01(\x03\x12\r\n\x05limit\x18\x03 \x01(\x05\"\xf0\x01\n\x07Verdict\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x30\n\x08verified\x18\x02 \x01(\x0b\x32\x1c.stud.events.v1.HandVerifiedH\x00\x12\x30\n\x08\x64isputed\x18\x03 \x01(\x0b\x32\x1c.stud.events.v1.HandDisputedH\x00\x12\x36\n\x08proposed\x18\x04 \x01(\x0b\x32\".stud.events.v1.ResolutionProposedH\x00\x12\x30\n\x08resolved\x18\x05 \x01(\x0b\x32\x1c.stud.events.v1.HandResolvedH\x00\x42\x06\n\x04\x62ody\"p\n\x14ListVerdictsResponse\x12(\n\x08verdicts\x18\x01 \x03(\x0b\x32\x16.stud.rules.v1.Verdict\x12.\n\rcannot_verify\x18\x02 \x03(\x0b\x32\x17.stud.events.v1.Finding\"\x8a\x01\n\x12ResolveHandRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0f\n\x07hand_no\x18\x02 \x01(\x03\x12\x30\n\x06\x63hoice\x18\x03 \x01(\x0e\x32 .stud.events.v1.ResolutionChoice\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\t\"7\n\x13ResolveHandResponse\x12\x0f\n\x07\x64\x65\x63ided\x18\x01 \x01(\x08\x12\x0f\n\x07version\x18\x02 \x01(\x03\"L\n\x14ListProposalsRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"`\n\x08Proposal\x12\x34\n\x08proposed\x18\x01 \x01(\x0b\x32\".stud.events.v1.ResolutionProposed\x12\r\n\x05\x61t_ms\x18\x02 \x01(\x03\x12\x0f\n\x07version\x18\x03 \x01(\x03\"l\n\x15ListProposalsResponse\x12*\n\tproposals\x18\x01 \x03(\x0b\x32\x17.stud.rules.v1.Proposal\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x0e\n\x06unread\x18\x03 \x03(\t*\x82\x01\n\x0c\x41\x64judication\x12\x1c\n\x18\x41\x44JUDICATION_UNSPECIFIED\x10\x00\x12\x19\n\x15\x41\x44JUDICATION_VERIFIED\x10\x01\x12\x19\n\x15\x41\x44JUDICATION_DISPUTED\x10\x02\x12\x1e\n\x1a\x41\x44JUDICATION_CANNOT_VERIFY\x10\x03\x32\xd3\x05\n\x0cRulesService\x12W\n\x0cListRulesets\x12\".stud.rules.v1.ListRulesetsRequest\x1a#.stud.rules.v1.ListRulesetsResponse\x12Q\n\nGetRuleset\x12 .stud.rules.v1.GetRulesetRequest\x1a!.stud.rules.v1.GetRulesetResponse\x12`\n\x0fGetLegalActions\x12%.stud.rules.v1.GetLegalActionsRequest\x1a&.stud.rules.v1.GetLegalActionsResponse\x12K\n\x08RankHand\x12\x1e.stud.rules.v1.RankHandRequest\x1a\x1f.stud.rules.v1.RankHandResponse\x12]\n\x0e\x41\x64judicateHand\x12$.stud.rules.v1.AdjudicateHandRequest\x1a%.stud.rules.v1.AdjudicateHandResponse\x12W\n\x0cListVerdicts\x12\".stud.rules.v1.ListVerdictsRequest\x1a#.stud.rules.v1.ListVerdictsResponse\x12T\n\x0bResolveHand\x12!.stud.rules.v1.ResolveHandRequest\x1a\".stud.rules.v1.ResolveHandResponse\x12Z\n\rListProposals\x12#.stud.rules.v1.ListProposalsRequest\x1a$.stud.rules.v1.ListProposalsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!stud/rules/v1/rules_service.proto\x12\rstud.rules.v1\x1a\x19stud/common/v1/card.proto\x1a\x1cstud/common/v1/ruleset.proto\x1a\x19stud/common/v1/seat.proto\x1a!stud/events/v1/table_events.proto\x1a#stud/events/v1/verdict_events.proto\"\x15\n\x13ListRulesetsRequest\"A\n\x14ListRulesetsResponse\x12)\n\x08rulesets\x18\x01 \x03(\x0b\x32\x17.stud.common.v1.Ruleset\"0\n\x11GetRulesetRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05table\x18\x02 \x01(\t\"L\n\x12GetRulesetResponse\x12(\n\x07ruleset\x18\x01 \x01(\x0b\x32\x17.stud.common.v1.Ruleset\x12\x0c\n\x04text\x18\x02 \x03(\t\"r\n\x0ePositionAction\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\"\n\x04verb\x18\x02 \x01(\x0e\x32\x14.stud.common.v1.Verb\x12\n\n\x02to\x18\x03 \x01(\x03\x12\"\n\x04size\x18\x04 \x01(\x0e\x32\x14.stud.common.v1.Size\"O\n\x0ePositionPlayer\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\r\n\x05stack\x18\x02 \x01(\x03\x12 \n\x02up\x18\x03 \x03(\x0e\x32\x14.stud.common.v1.Card\"\xa5\x01\n\x16GetLegalActionsRequest\x12+\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x1b.stud.common.v1.TableConfig\x12.\n\x07players\x18\x02 \x03(\x0b\x32\x1d.stud.rules.v1.PositionPlayer\x12.\n\x07\x61\x63tions\x18\x03 \x03(\x0b\x32\x1d.stud.rules.v1.PositionAction\"q\n\x17GetLegalActionsResponse\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x0f\n\x07to_call\x18\x02 \x01(\x03\x12\'\n\x07options\x18\x03 \x03(\x0b\x32\x16.stud.common.v1.Option\x12\x0e\n\x06street\x18\x04 \x01(\x05\"6\n\x0fRankHandRequest\x12#\n\x05\x63\x61rds\x18\x01 \x03(\x0e\x32\x14.stud.common.v1.Card\"m\n\x10RankHandResponse\x12\x0c\n\x04rank\x18\x01 \x01(\x05\x12\x10\n\x08\x63\x61tegory\x18\x02 \x01(\t\x12\"\n\x04\x62\x65st\x18\x03 \x03(\x0e\x32\x14.stud.common.v1.Card\x12\x15\n\rhand_in_words\x18\x04 \x01(\t\"7\n\x15\x41\x64judicateHandRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0f\n\x07hand_no\x18\x02 \x01(\x03\"\xad\x01\n\x16\x41\x64judicateHandResponse\x12\x31\n\x0c\x61\x64judication\x18\x01 \x01(\x0e\x32\x1b.stud.rules.v1.Adjudication\x12)\n\x08\x66indings\x18\x02 \x03(\x0b\x32\x17.stud.events.v1.Finding\x12\'\n\x08postings\x18\x03 \x03(\x0b\x32\x15.stud.events.v1.Delta\x12\x0c\n\x04rake\x18\x04 \x01(\x03\"G\n\x13ListVerdictsRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x12\n\nafter_hand\x18\x02 \x01(\x03\x12\r\n\x05limit\x18\x03 \x01(\x05\"\xf0\x01\n\x07Verdict\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x30\n\x08verified\x18\x02 \x01(\x0b\x32\x1c.stud.events.v1.HandVerifiedH\x00\x12\x30\n\x08\x64isputed\x18\x03 \x01(\x0b\x32\x1c.stud.events.v1.HandDisputedH\x00\x12\x36\n\x08proposed\x18\x04 \x01(\x0b\x32\".stud.events.v1.ResolutionProposedH\x00\x12\x30\n\x08resolved\x18\x05 \x01(\x0b\x32\x1c.stud.events.v1.HandResolvedH\x00\x42\x06\n\x04\x62ody\"p\n\x14ListVerdictsResponse\x12(\n\x08verdicts\x18\x01 \x03(\x0b\x32\x16.stud.rules.v1.Verdict\x12.\n\rcannot_verify\x18\x02 \x03(\x0b\x32\x17.stud.events.v1.Finding\"\x8a\x01\n\x12ResolveHandRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0f\n\x07hand_no\x18\x02 \x01(\x03\x12\x30\n\x06\x63hoice\x18\x03 \x01(\x0e\x32 .stud.events.v1.ResolutionChoice\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\t\"7\n\x13ResolveHandResponse\x12\x0f\n\x07\x64\x65\x63ided\x18\x01 \x01(\x08\x12\x0f\n\x07version\x18\x02 \x01(\x03\"L\n\x14ListProposalsRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"`\n\x08Proposal\x12\x34\n\x08proposed\x18\x01 \x01(\x0b\x32\".stud.events.v1.ResolutionProposed\x12\r\n\x05\x61t_ms\x18\x02 \x01(\x03\x12\x0f\n\x07version\x18\x03 \x01(\x03\"l\n\x15ListProposalsResponse\x12*\n\tproposals\x18\x01 \x03(\x0b\x32\x17.stud.rules.v1.Proposal\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x0e\n\x06unread\x18\x03 \x03(\t*\x82\x01\n\x0c\x41\x64judication\x12\x1c\n\x18\x41\x44JUDICATION_UNSPECIFIED\x10\x00\x12\x19\n\x15\x41\x44JUDICATION_VERIFIED\x10\x01\x12\x19\n\x15\x41\x44JUDICATION_DISPUTED\x10\x02\x12\x1e\n\x1a\x41\x44JUDICATION_CANNOT_VERIFY\x10\x03\x32\xd3\x05\n\x0cRulesService\x12W\n\x0cListRulesets\x12\".stud.rules.v1.ListRulesetsRequest\x1a#.stud.rules.v1.ListRulesetsResponse\x12Q\n\nGetRuleset\x12 .stud.rules.v1.GetRulesetRequest\x1a!.stud.rules.v1.GetRulesetResponse\x12`\n\x0fGetLegalActions\x12%.stud.rules.v1.GetLegalActionsRequest\x1a&.stud.rules.v1.GetLegalActionsResponse\x12K\n\x08RankHand\x12\x1e.stud.rules.v1.RankHandRequest\x1a\x1f.stud.rules.v1.RankHandResponse\x12]\n\x0e\x41\x64judicateHand\x12$.stud.rules.v1.AdjudicateHandRequest\x1a%.stud.rules.v1.AdjudicateHandResponse\x12W\n\x0cListVerdicts\x12\".stud.rules.v1.ListVerdictsRequest\x1a#.stud.rules.v1.ListVerdictsResponse\x12T\n\x0bResolveHand\x12!.stud.rules.v1.ResolveHandRequest\x1a\".stud.rules.v1.ResolveHandResponse\x12Z\n\rListProposals\x12#.stud.rules.v1.ListProposalsRequest\x1a$.stud.rules.v1.ListProposalsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'stud.rules.v1.rules_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_ADJUDICATION']._serialized_start=2198
-  _globals['_ADJUDICATION']._serialized_end=2328
+  _globals['_ADJUDICATION']._serialized_start=2221
+  _globals['_ADJUDICATION']._serialized_end=2351
   _globals['_LISTRULESETSREQUEST']._serialized_start=208
   _globals['_LISTRULESETSREQUEST']._serialized_end=229
   _globals['_LISTRULESETSRESPONSE']._serialized_start=231
@@ -57,27 +57,27 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RANKHANDREQUEST']._serialized_start=906
   _globals['_RANKHANDREQUEST']._serialized_end=960
   _globals['_RANKHANDRESPONSE']._serialized_start=962
-  _globals['_RANKHANDRESPONSE']._serialized_end=1048
-  _globals['_ADJUDICATEHANDREQUEST']._serialized_start=1050
-  _globals['_ADJUDICATEHANDREQUEST']._serialized_end=1105
-  _globals['_ADJUDICATEHANDRESPONSE']._serialized_start=1108
-  _globals['_ADJUDICATEHANDRESPONSE']._serialized_end=1281
-  _globals['_LISTVERDICTSREQUEST']._serialized_start=1283
-  _globals['_LISTVERDICTSREQUEST']._serialized_end=1354
-  _globals['_VERDICT']._serialized_start=1357
-  _globals['_VERDICT']._serialized_end=1597
-  _globals['_LISTVERDICTSRESPONSE']._serialized_start=1599
-  _globals['_LISTVERDICTSRESPONSE']._serialized_end=1711
-  _globals['_RESOLVEHANDREQUEST']._serialized_start=1714
-  _globals['_RESOLVEHANDREQUEST']._serialized_end=1852
-  _globals['_RESOLVEHANDRESPONSE']._serialized_start=1854
-  _globals['_RESOLVEHANDRESPONSE']._serialized_end=1909
-  _globals['_LISTPROPOSALSREQUEST']._serialized_start=1911
-  _globals['_LISTPROPOSALSREQUEST']._serialized_end=1987
-  _globals['_PROPOSAL']._serialized_start=1989
-  _globals['_PROPOSAL']._serialized_end=2085
-  _globals['_LISTPROPOSALSRESPONSE']._serialized_start=2087
-  _globals['_LISTPROPOSALSRESPONSE']._serialized_end=2195
-  _globals['_RULESSERVICE']._serialized_start=2331
-  _globals['_RULESSERVICE']._serialized_end=3054
+  _globals['_RANKHANDRESPONSE']._serialized_end=1071
+  _globals['_ADJUDICATEHANDREQUEST']._serialized_start=1073
+  _globals['_ADJUDICATEHANDREQUEST']._serialized_end=1128
+  _globals['_ADJUDICATEHANDRESPONSE']._serialized_start=1131
+  _globals['_ADJUDICATEHANDRESPONSE']._serialized_end=1304
+  _globals['_LISTVERDICTSREQUEST']._serialized_start=1306
+  _globals['_LISTVERDICTSREQUEST']._serialized_end=1377
+  _globals['_VERDICT']._serialized_start=1380
+  _globals['_VERDICT']._serialized_end=1620
+  _globals['_LISTVERDICTSRESPONSE']._serialized_start=1622
+  _globals['_LISTVERDICTSRESPONSE']._serialized_end=1734
+  _globals['_RESOLVEHANDREQUEST']._serialized_start=1737
+  _globals['_RESOLVEHANDREQUEST']._serialized_end=1875
+  _globals['_RESOLVEHANDRESPONSE']._serialized_start=1877
+  _globals['_RESOLVEHANDRESPONSE']._serialized_end=1932
+  _globals['_LISTPROPOSALSREQUEST']._serialized_start=1934
+  _globals['_LISTPROPOSALSREQUEST']._serialized_end=2010
+  _globals['_PROPOSAL']._serialized_start=2012
+  _globals['_PROPOSAL']._serialized_end=2108
+  _globals['_LISTPROPOSALSRESPONSE']._serialized_start=2110
+  _globals['_LISTPROPOSALSRESPONSE']._serialized_end=2218
+  _globals['_RULESSERVICE']._serialized_start=2354
+  _globals['_RULESSERVICE']._serialized_end=3077
 # @@protoc_insertion_point(module_scope)

@@ -322,10 +322,13 @@ class RankHandResponse(_message.Message):
     RANK_FIELD_NUMBER: _builtins.int
     CATEGORY_FIELD_NUMBER: _builtins.int
     BEST_FIELD_NUMBER: _builtins.int
+    HAND_IN_WORDS_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
     """1 royal flush to 7462 worst high card."""
     category: _builtins.str
     """"straight flush", "four of a kind", "full house", "flush", "straight", "three of a kind", "two pair", "pair", "high card"."""
+    hand_in_words: _builtins.str
+    """The same in words: "two pair, kings and fours"."""
     @_builtins.property
     def best(self) -> _containers.RepeatedScalarFieldContainer[_card_pb2.Card.ValueType]:
         """The best five cards."""
@@ -336,10 +339,11 @@ class RankHandResponse(_message.Message):
         rank: _builtins.int = ...,
         category: _builtins.str = ...,
         best: _abc.Iterable[_card_pb2.Card.ValueType] | None = ...,
+        hand_in_words: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["best", b"best", "category", b"category", "rank", b"rank"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["best", b"best", "category", b"category", "hand_in_words", b"hand_in_words", "rank", b"rank"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -256,6 +256,8 @@ class SeatView(_message.Message):
     ANTE_PROMPTED_FIELD_NUMBER: _builtins.int
     SHOW_PROMPTED_FIELD_NUMBER: _builtins.int
     SITTING_NO_FIELD_NUMBER: _builtins.int
+    LAST_ACTION_FIELD_NUMBER: _builtins.int
+    HAND_IN_WORDS_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     """Seat 1 to 8."""
     account: _builtins.str
@@ -286,6 +288,8 @@ class SeatView(_message.Message):
     """Whether a show prompt is waiting for the player."""
     sitting_no: _builtins.int
     """Sitting; 0 = free seat."""
+    hand_in_words: _builtins.str
+    """What the cards make whose owner has shown them, in words: "two pair, kings and fours"; empty = nothing is shown."""
     @_builtins.property
     def up(self) -> _containers.RepeatedScalarFieldContainer[_card_pb2.Card.ValueType]:
         """Cards face up in the order dealt."""
@@ -293,6 +297,10 @@ class SeatView(_message.Message):
     @_builtins.property
     def shown(self) -> _containers.RepeatedScalarFieldContainer[_card_pb2.Card.ValueType]:
         """Down cards turned up at showdown, in the order dealt."""
+
+    @_builtins.property
+    def last_action(self) -> Global___SeatAction:
+        """What the player did last in the running hand; absent = nothing yet, or no hand runs."""
 
     def __init__(
         self,
@@ -314,14 +322,62 @@ class SeatView(_message.Message):
         ante_prompted: _builtins.bool = ...,
         show_prompted: _builtins.bool = ...,
         sitting_no: _builtins.int = ...,
+        last_action: Global___SeatAction | None = ...,
+        hand_in_words: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["last_action", b"last_action"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "all_in", b"all_in", "ante_prompted", b"ante_prompted", "bet", b"bet", "dealt_in", b"dealt_in", "down_count", b"down_count", "live", b"live", "paid", b"paid", "pending", b"pending", "seat", b"seat", "show_prompted", b"show_prompted", "shown", b"shown", "sitting_no", b"sitting_no", "sitting_out", b"sitting_out", "stack", b"stack", "status", b"status", "up", b"up"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "all_in", b"all_in", "ante_prompted", b"ante_prompted", "bet", b"bet", "dealt_in", b"dealt_in", "down_count", b"down_count", "hand_in_words", b"hand_in_words", "last_action", b"last_action", "live", b"live", "paid", b"paid", "pending", b"pending", "seat", b"seat", "show_prompted", b"show_prompted", "shown", b"shown", "sitting_no", b"sitting_no", "sitting_out", b"sitting_out", "stack", b"stack", "status", b"status", "up", b"up"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SeatView: _TypeAlias = SeatView  # noqa: Y015
+
+@_typing.final
+class SeatAction(_message.Message):
+    """What a player did."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERB_FIELD_NUMBER: _builtins.int
+    AMOUNT_FIELD_NUMBER: _builtins.int
+    TO_FIELD_NUMBER: _builtins.int
+    SIZE_FIELD_NUMBER: _builtins.int
+    ALL_IN_FIELD_NUMBER: _builtins.int
+    BY_FIELD_NUMBER: _builtins.int
+    STREET_FIELD_NUMBER: _builtins.int
+    verb: _seat_pb2.Verb.ValueType
+    """What it was."""
+    amount: _builtins.int
+    """Chips put in by it, minor units."""
+    to: _builtins.int
+    """The player's total on that street after it, minor units."""
+    size: _seat_pb2.Size.ValueType
+    """Declared size, where it matters."""
+    all_in: _builtins.bool
+    """Whether it took the last chip."""
+    by: _seat_pb2.ActionOrigin.ValueType
+    """Who or what made it."""
+    street: _builtins.int
+    """Street 3 to 7 on which it was made."""
+    def __init__(
+        self,
+        *,
+        verb: _seat_pb2.Verb.ValueType = ...,
+        amount: _builtins.int = ...,
+        to: _builtins.int = ...,
+        size: _seat_pb2.Size.ValueType = ...,
+        all_in: _builtins.bool = ...,
+        by: _seat_pb2.ActionOrigin.ValueType = ...,
+        street: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_in", b"all_in", "amount", b"amount", "by", b"by", "size", b"size", "street", b"street", "to", b"to", "verb", b"verb"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SeatAction: _TypeAlias = SeatAction  # noqa: Y015
 
 @_typing.final
 class PotView(_message.Message):
@@ -569,6 +625,7 @@ class LastHandSeat(_message.Message):
     RANK_FIELD_NUMBER: _builtins.int
     PAID_FIELD_NUMBER: _builtins.int
     WON_FIELD_NUMBER: _builtins.int
+    HAND_IN_WORDS_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     """Seat 1 to 8."""
     account: _builtins.str
@@ -585,6 +642,8 @@ class LastHandSeat(_message.Message):
     """What the player put in, including the ante but not what came back uncalled, minor units."""
     won: _builtins.int
     """What the player was paid from the pots, or given back by a void, minor units."""
+    hand_in_words: _builtins.str
+    """What the hand that was shown makes, in words; empty = none was shown."""
     @_builtins.property
     def up(self) -> _containers.RepeatedScalarFieldContainer[_card_pb2.Card.ValueType]:
         """Cards face up in the order dealt."""
@@ -606,10 +665,11 @@ class LastHandSeat(_message.Message):
         rank: _builtins.int = ...,
         paid: _builtins.int = ...,
         won: _builtins.int = ...,
+        hand_in_words: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "down_count", b"down_count", "live", b"live", "paid", b"paid", "rank", b"rank", "seat", b"seat", "shown", b"shown", "sitting_no", b"sitting_no", "up", b"up", "won", b"won"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "down_count", b"down_count", "hand_in_words", b"hand_in_words", "live", b"live", "paid", b"paid", "rank", b"rank", "seat", b"seat", "shown", b"shown", "sitting_no", b"sitting_no", "up", b"up", "won", b"won"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -755,6 +815,7 @@ class PrivateView(_message.Message):
     PRICE_FIELD_NUMBER: _builtins.int
     PRE_ACTION_FIELD_NUMBER: _builtins.int
     LAST_TOP_UP_FIELD_NUMBER: _builtins.int
+    HAND_IN_WORDS_FIELD_NUMBER: _builtins.int
     sitting_no: _builtins.int
     """The viewer's sitting; 0 = none."""
     seat: _builtins.int
@@ -767,6 +828,8 @@ class PrivateView(_message.Message):
     """Whether the viewer's losing hands are mucked automatically."""
     price: _builtins.int
     """Highest total of this street: send it back with SetPreAction."""
+    hand_in_words: _builtins.str
+    """What the viewer's cards make as they are, down, up and a community card, in words: "pair of kings"; empty = no cards."""
     @_builtins.property
     def down(self) -> _containers.RepeatedScalarFieldContainer[_card_pb2.Card.ValueType]:
         """The viewer's down cards in the order dealt."""
@@ -808,10 +871,11 @@ class PrivateView(_message.Message):
         price: _builtins.int = ...,
         pre_action: Global___PreAction | None = ...,
         last_top_up: Global___TopUpView | None = ...,
+        hand_in_words: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["last_top_up", b"last_top_up", "pre_action", b"pre_action"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["auto_post", b"auto_post", "down", b"down", "last_top_up", b"last_top_up", "muck_losing", b"muck_losing", "options", b"options", "pre_action", b"pre_action", "pre_options", b"pre_options", "price", b"price", "prompts", b"prompts", "seat", b"seat", "sitting_no", b"sitting_no", "turn_id", b"turn_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["auto_post", b"auto_post", "down", b"down", "hand_in_words", b"hand_in_words", "last_top_up", b"last_top_up", "muck_losing", b"muck_losing", "options", b"options", "pre_action", b"pre_action", "pre_options", b"pre_options", "price", b"price", "prompts", b"prompts", "seat", b"seat", "sitting_no", b"sitting_no", "turn_id", b"turn_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
