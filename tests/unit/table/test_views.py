@@ -201,10 +201,10 @@ async def test_what_a_hand_makes_is_said_to_its_owner_and_of_what_was_shown_to_a
                 )
             for seat in looks["eve"].view.seats:
                 assert bool(seat.hand_in_words) is bool(seat.shown)
-            for seat in looks["eve"].view.last_hand.seats:
+            for over in looks["eve"].view.last_hand.seats:
                 common = looks["eve"].view.last_hand.community
-                cards = numbers([*seat.shown, *seat.up, *([common] if common else [])]) if seat.shown else ()
-                assert seat.hand_in_words == hand_in_words(cards)
+                cards = numbers([*over.shown, *over.up, *([common] if common else [])]) if over.shown else ()
+                assert over.hand_in_words == hand_in_words(cards)
                 shown += bool(cards)
         assert shown
 
