@@ -12,7 +12,8 @@ from stud_core.hand_words import hand_in_words
 from stud_core.state import Phase
 from table_service import updates, views
 from table_service.hub import Viewer
-from tests.support.playing_memory import STAY, Game
+from tests.support.choosing import STAY
+from tests.support.playing_memory import Game
 from tests.support.streams import update_of
 from tests.support.system_memory import MemorySystem, simulated
 
