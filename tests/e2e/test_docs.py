@@ -24,7 +24,14 @@ def blocks(document: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / document).read_text(), re.DOTALL)
 
 
+WITHIN_S = 60.0
+
+
 async def run_in(directory: Path, *words: str, **more: str) -> tuple[int, str]:
+    return await run_within(WITHIN_S, directory, *words, **more)
+
+
+async def run_within(seconds: float, directory: Path, *words: str, **more: str) -> tuple[int, str]:
     environment = {key: value for key, value in os.environ.items() if not key.startswith("STUD_")}
     environment |= {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", **more}
     process = await asyncio.create_subprocess_exec(
@@ -35,7 +42,7 @@ async def run_in(directory: Path, *words: str, **more: str) -> tuple[int, str]:
         stderr=subprocess.STDOUT,
         env=environment,
     )
-    output, _ = await asyncio.wait_for(process.communicate(), 60)
+    output, _ = await asyncio.wait_for(process.communicate(), seconds)
     return process.returncode or 0, output.decode()
 
 

@@ -2,7 +2,8 @@
 
 STUD_TEST_SERVICE says which of the two. It writes forged events into the first hand of "cheat-award-…" (the pot goes to
 a loser, and everything adds up), "cheat-card-…" (two players' cards of fourth street change places at the table) and
-"cheat-deck-…" (they change places at the dealer's). All that follows builds on what was written, as a cheat's would.
+"cheat-deck-…" (they change places at the dealer's). The first sitting of "cheat-claim-…" claims more than it has when
+it leaves. All that follows builds on what was written, as a cheat's would.
 """
 
 import os
@@ -68,6 +69,16 @@ def swapped_cards(_: Table, events: list[Any]) -> list[Any]:
     ]
 
 
+def greater_claim(_: Table, events: list[Any]) -> list[Any]:
+    return [
+        replace(event, claim=event.claim + 1_000)
+        if isinstance(event, ev.CashOutRequested) and event.sitting_no == 1 and event.claim is not None
+        else event
+        for event in events
+    ]
+
+
+WHEN_LEAVING: dict[str, Forge] = {"cheat-claim": greater_claim}
 AT_THE_TABLE: dict[str, Forge] = {"cheat-award": moved_award, "cheat-card": swapped_cards}
 
 
@@ -76,8 +87,10 @@ def cheating_table() -> type:
 
     def prepare(before: Table, command: Any, ctx: Any, meta: Any, open_cards: Any, feed: str) -> Any:
         made = honest(before, command, ctx, meta, open_cards, feed)
-        forge = AT_THE_TABLE.get(before.config.table_id.rpartition("-")[0]) if before.config is not None else None
-        if forge is None or not isinstance(made, commits.Prepared) or before.hand is None or before.hand.hand_no != 1:
+        kind = before.config.table_id.rpartition("-")[0] if before.config is not None else ""
+        first_hand = before.hand is not None and before.hand.hand_no == 1
+        forge = WHEN_LEAVING.get(kind) or (AT_THE_TABLE.get(kind) if first_hand else None)
+        if forge is None or not isinstance(made, commits.Prepared):
             return made
         events = forge(before, made.events)
         message = commit_message(events, meta)

@@ -12,7 +12,6 @@ import typer
 from stud_cli.exit_codes import could_not_run, said_as
 from stud_cli.local.pid_file import is_garbled, read_running
 from stud_cli.output import JsonFlag, console, last_line
-from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import EventLogError
 from stud_service.checks import require_account
 from stud_service.keyring import ensure_dev_keys
@@ -101,6 +100,8 @@ def init(
 
 
 async def _init(url: str, allow_volatile: bool) -> bool:
+    from stud_eventlog.redis_streams import RedisEventLog  # whoever only wants a key need not wait for it
+
     log = await RedisEventLog.connect(url, allow_volatile=allow_volatile)
     try:
         return await log.initialise()

@@ -38,6 +38,12 @@ MEANING: Final = {
     "referee": "by the referee's figures",
     "void": "by giving everybody back what they had before it",
 }
+FOUND: Final = {
+    "verified": "the referee finds it right",
+    "disputed": "the referee finds it wrong: disputed",
+    "cannot_verify": "the referee cannot verify it",
+    "not_ended": "it has not ended",
+}
 FINDING: Final = {
     rules.ADJUDICATION_VERIFIED: "verified",
     rules.ADJUDICATION_DISPUTED: "disputed",
@@ -57,7 +63,8 @@ async def show(desk: Desk, table: TableId, hand_no: HandNo) -> Told:
     found = (await desk.client.rules.ListVerdicts(request)).verdicts
     verdicts = [line for line in found if _body(line).hand_no == hand_no]
     findings = [f"{finding.code} ({finding.stream} {finding.version})" for finding in judged.findings]
-    lines = [Text(f"hand {hand_no} of {table}: the referee finds it {FINDING.get(judged.adjudication, 'running')}")]
+    adjudication = FINDING.get(judged.adjudication, "not_ended")
+    lines = [Text(f"hand {hand_no} of {table}: {FOUND[adjudication]}")]
     lines += [Text(f"  {finding}") for finding in findings]
     disputed = next((line.disputed for line in verdicts if line.HasField("disputed")), None)
     figures = _figures(judged.postings, disputed.table_postings if disputed is not None else ())
@@ -68,7 +75,7 @@ async def show(desk: Desk, table: TableId, hand_no: HandNo) -> Told:
     value = {
         "table": table,
         "hand_no": hand_no,
-        "adjudication": FINDING.get(judged.adjudication, "running"),
+        "adjudication": adjudication,
         "findings": [_plain(finding) for finding in judged.findings],
         "rake": judged.rake,
         "verdicts": [_plain(line) for line in verdicts],
