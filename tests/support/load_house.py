@@ -37,11 +37,17 @@ class Faults:
         self.takes_wrong = takes_wrong
         self.skip_verdict = 0
         """The hand whose verdict is not waited for."""
+        self._seated = asyncio.Event()
         self.stalled = asyncio.Event()
         self.stalled.set()
 
+    async def gate(self) -> None:
+        """Everybody sits: the run begins, however long that took."""
+        self._seated.set()
+
     async def stall(self, after_s: float, for_s: float) -> None:
-        """Answer nothing for a while."""
+        """Answer nothing for a while; ``after_s`` counts from `gate`."""
+        await self._seated.wait()
         await asyncio.sleep(after_s)
         self.stalled.clear()
         await asyncio.sleep(for_s)

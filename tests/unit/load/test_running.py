@@ -50,7 +50,7 @@ async def test_a_stall_is_not_hidden():
     plan = msgspec.structs.replace(SHORT, rate=parse_rate("50/s"), seconds=3.0)
     async with open_house(faults) as target:
         stalling = asyncio.create_task(faults.stall(1.0, 1.0))
-        report = await run(plan, target)
+        report = await run(plan, target, gate=faults.gate)
         await stalling
     act, service = report.figures(Measure.ACT), report.figures(Measure.SERVICE)
     assert act.count == pytest.approx(150, abs=8)
@@ -63,7 +63,7 @@ async def test_what_was_due_and_never_answered_counts_too():
     plan = msgspec.structs.replace(SHORT, rate=parse_rate("50/s"), seconds=1.0)
     async with open_house(faults) as target:
         stalling = asyncio.create_task(faults.stall(0.5, 4.2))
-        report = await run(plan, target)
+        report = await run(plan, target, gate=faults.gate)
         await stalling
     assert report.unanswered > 30
     assert report.figures(Measure.ACT).count == pytest.approx(50, abs=5)
