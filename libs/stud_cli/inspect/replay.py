@@ -13,6 +13,7 @@ from rich.markup import escape
 from stud_cli.drawing import draw
 from stud_cli.exit_codes import could_not_run, said_as
 from stud_cli.inspect.log import open_log
+from stud_cli.inspect.page.writing import hand_range, write_page
 from stud_cli.inspect.table_history import Step, steps
 from stud_cli.local.stopping import run_with_one_stop
 from stud_cli.output import DataDir, JsonFlag, console, last_line
@@ -24,6 +25,10 @@ def replay(
     table: Annotated[str, typer.Argument(help="Table id; `stud tables` lists them.")],
     at: Annotated[int, typer.Option("--at", help="Version to stop at; 0 = the last.", min=0)] = 0,
     events: Annotated[bool, typer.Option("--events", help="Print every event on the way.")] = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write hands as one page to look at and to send.", show_default=False)
+    ] = None,
+    hands: Annotated[str, typer.Option("--hands", help="With --html: a hand (7) or a range (7-12); empty = all.")] = "",
     data: DataDir = None,
     json_output: JsonFlag = False,
 ) -> None:
@@ -31,8 +36,27 @@ def replay(
 
     Example: stud replay demo-playnow --at 120
     """
+    if html is None and hands:
+        could_not_run("--hands says what goes into a page: name the page with --html FILE")
+    if html is not None and (at or events):
+        could_not_run("a page shows whole hands: want --html with --hands, without --at and --events")
     with said_as(f"table {table}: {{}}", EventLogError, ValueError):
+        if html is not None:
+            run_with_one_stop(_page(table, hands, html, data, json_output))
+            return
         run_with_one_stop(_replay(table, at, events, data, json_output))
+
+
+async def _page(table_id: str, hands: str, out: Path, data: Path | None, json_output: bool) -> None:
+    with said_as("--hands {}", ValueError):
+        wanted = hand_range(hands)
+    async with open_log(data) as opened:
+        written = await write_page(opened.log, table_id, wanted, out)
+    if json_output:
+        last_line({"table": table_id, "html": str(out), **msgspec.structs.asdict(written)})
+        return
+    size = f"{written.bytes / 1024:,.0f} KiB"
+    console.print(f"{out}: {written.hands} hands, {written.steps} steps, {size}", markup=False, soft_wrap=True)
 
 
 async def _replay(table_id: str, at: int, events: bool, data: Path | None, json_output: bool) -> None:

@@ -6,6 +6,8 @@
   const SUITS = {c: ["♣", "clubs"], d: ["♦", "diamonds"], h: ["♥", "hearts"], s: ["♠", "spades"]};
   const RANKS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", T: "ten",
     J: "jack", Q: "queen", K: "king", A: "ace"};
+  const SHORT = {"third street": "3rd", "fourth street": "4th", "fifth street": "5th", "sixth street": "6th",
+    "the river": "river", "the end": "end"};
   const $ = (id) => document.getElementById(id);
   const make = (tag, name, text) => {
     const node = document.createElement(tag);
@@ -60,28 +62,33 @@
     if (!seat) {
       box.dataset.empty = "1";
       box.setAttribute("aria-label", `seat ${number}, empty`);
-      box.append(make("span", "name", `Seat ${number} is empty`));
+      box.append(make("span", "", `seat ${number}`));
       return box;
     }
     const isTurn = step.turn === number;
     box.dataset.turn = isTurn ? "1" : "0";
     box.dataset.out = seat.out ? "1" : "0";
+    box.setAttribute("aria-label", `seat ${number}, ${seat.who}`);
     const name = make("div", "name");
-    name.title = seat.who;
+    name.title = `seat ${number}: ${seat.who}`;
+    const no = make("span", "no", String(number));
+    no.setAttribute("aria-hidden", "true");
+    name.append(no);
     if (step.button === number) {
       const dealer = make("span", "dealer", "D");
       dealer.setAttribute("role", "img");
       dealer.setAttribute("aria-label", "dealer button");
       name.append(dealer, " ");
     }
-    name.append(seat.who, " ", make("span", "no", `seat ${number}`));
+    name.append(seat.who);
     const note = make("div", "note");
     if (isTurn) note.append(make("b", "", "to act"), seat.note ? ", " : "");
     note.append(seat.note || "");
     const row = make("div", "cards");
-    for (const [code, isDown] of seat.cards) row.append(card(code, isDown));
-    box.append(name, make("div", "stack", money(seat.stack)), row, note,
-      make("div", "bet", seat.bet ? `bet ${money(seat.bet)}` : ""));
+    for (const [code, isDown] of seat.cards || []) row.append(card(code, isDown));
+    const end = make("div", "end");
+    end.append(make("div", "bet", seat.bet ? `bet ${money(seat.bet)}` : ""), note);
+    box.append(name, make("div", "stack", money(seat.stack)), row, end);
     return box;
   };
 
@@ -90,7 +97,7 @@
     felt.replaceChildren();
     const middle = make("div", "middle");
     middle.append(make("span", "street", step.street || "between hands"));
-    middle.append(make("span", "pot", `pot ${money(step.pot)}`));
+    middle.append(make("span", "pot", `pot ${money(step.pot || 0)}`));
     if (step.common !== undefined) {
       const common = make("span", "common", "common card ");
       common.append(card(step.common, false));
@@ -119,7 +126,8 @@
       if (street && street !== part) {
         part = street;
         list.append(make("li", "part", street));
-        const jump = make("button", "", street);
+        const jump = make("button", "", SHORT[street] || street);
+        jump.title = street;
         jump.type = "button";
         jump.dataset.step = String(number);
         jump.addEventListener("click", () => { stop(); show(number); });
@@ -165,8 +173,10 @@
     const step = steps[at];
     const {first} = hands[hand];
     drawTable(step);
-    $("say").textContent = step.say;
-    $("when").textContent = `${day(step.at)} ${clock(step.at)} UTC · version ${step.v}`;
+    $("say").replaceChildren(step.say);
+    if (step.next) $("say").append(make("span", "next", `${step.next}`));
+    $("when").textContent = `${day(step.at)} ${clock(step.at)} UTC`;
+    $("ver").textContent = ` · version ${step.v}`;
     const scrub = $("scrub");
     scrub.value = String(at - first);
     scrub.setAttribute("aria-valuetext", `step ${at - first + 1} of ${endOf(hand) - first}: ${step.say}`);
@@ -191,10 +201,14 @@
     if (street) street.setAttribute("aria-current", "true");
   };
 
+  const face = (word, path) => {
+    $("play-word").textContent = word;
+    $("play").querySelector("path").setAttribute("d", path);
+  };
   const stop = () => {
     clearTimeout(timer);
     timer = 0;
-    $("play").textContent = "▶ Play";
+    face("Play", "M8 5v14l11-7z");
     $("play").setAttribute("aria-pressed", "false");
   };
   const tick = () => {
@@ -205,7 +219,7 @@
   const toggle = () => {
     if (timer) { stop(); return; }
     if (at >= steps.length - 1) show(0);
-    $("play").textContent = "❚❚ Pause";
+    face("Pause", "M7 5h4v14H7zM13 5h4v14h-4z");
     $("play").setAttribute("aria-pressed", "true");
     tick();
   };
@@ -251,6 +265,6 @@
       keys[event.key]();
     }
   });
-  document.documentElement.dataset.ready = "1";
   show(data.start);
+  document.documentElement.dataset.ready = "1"; // until here the hands stand there as text
 })();
