@@ -7,12 +7,12 @@ Nothing is installed for it: the DevTools protocol is JSON, each message ended b
 from __future__ import annotations
 
 import base64
-import contextlib
+import fcntl
 import json
 import os
 import select
 import shutil
-import subprocess
+import signal
 import tempfile
 import time
 from collections.abc import Iterator
@@ -50,16 +50,12 @@ class Chromium:
 
     def __init__(self, program: str) -> None:
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        to_read, self._to = os.pipe()
-        self._from, to_write = os.pipe()
-        flags = " ".join(FLAGS)
-        script = f'exec "$0" {flags} --user-data-dir="$1" about:blank 3<&{to_read} 4>&{to_write}'
-        self._process = subprocess.Popen(
-            ["/bin/sh", "-c", script, program, self._profile.name],
-            pass_fds=(to_read, to_write),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        to_read, self._to = _far_pipe()
+        self._from, to_write = _far_pipe()
+        quiet = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
+        told = [(os.POSIX_SPAWN_DUP2, to_read, 3), (os.POSIX_SPAWN_DUP2, to_write, 4)]
+        words = [program, *FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"]
+        self._pid = os.posix_spawn(program, words, os.environ, file_actions=[*quiet, *told])
         os.close(to_read)
         os.close(to_write)
         self._rest = b""
@@ -79,12 +75,8 @@ class Chromium:
     ) -> None:
         os.close(self._to)
         os.close(self._from)
-        self._process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(10)
-        if self._process.poll() is None:
-            self._process.kill()
-            self._process.wait()
+        os.kill(self._pid, signal.SIGKILL)
+        os.waitpid(self._pid, 0)
         self._profile.cleanup()
 
     # --- the protocol ------------------------------------------------------------------------------------------------
@@ -177,6 +169,15 @@ class Chromium:
         """What was asked for since the page was opened, beside the page itself."""
         sent = [event for event in self.events if event.get("method") == "Network.requestWillBeSent"]
         return [event["params"]["request"]["url"] for event in sent if event["params"].get("type") != "Document"]
+
+
+def _far_pipe() -> tuple[int, int]:
+    """Both ends of a pipe, away from the numbers that the browser wants its own to have."""
+    ends = os.pipe()
+    far = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in ends]
+    for end in ends:
+        os.close(end)
+    return far[0], far[1]
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from stud_core.cards import DECK_SIZE, card_name
 from stud_core.ruleset import TableConfig
 
 MOST_BYTES: Final = 8 * 1024 * 1024
-"""What a phone still opens within a second or two; some 400 hands. Whoever wants more makes several pages."""
+"""What a phone still opens within a second or two; some 350 hands. Whoever wants more makes several pages."""
 
 _RULES: Final = {"playnow": "PlayNow"}
 _HERE: Final = files(__package__)

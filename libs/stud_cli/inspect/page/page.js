@@ -96,7 +96,7 @@
     const felt = $("felt");
     felt.replaceChildren();
     const middle = make("div", "middle");
-    middle.append(make("span", "street", step.street || "between hands"));
+    middle.append(make("span", "street", step.street || "before the first hand"));
     middle.append(make("span", "pot", `pot ${money(step.pot || 0)}`));
     if (step.common !== undefined) {
       const common = make("span", "common", "common card ");

@@ -11,7 +11,7 @@ from typing import Any, Final
 from stud_cli.drawing import money
 from stud_core import events as ev
 from stud_core.cards import card_name
-from stud_core.ranks import describe
+from stud_core.hand_words import hand_in_words
 from stud_core.state import Table
 
 STREETS: Final = {
@@ -43,7 +43,7 @@ _CHOSEN: Final = {
 
 def say(events: Sequence[Any], before: Table, after: Table) -> str:
     """Return what a commit says, in sentences; empty when there is nothing to see."""
-    names = _names(before).with_those_of(_names(after))
+    names = _Names(before, after)
     parts = [_antes(events, names), *[_one(event, names) for event in events]]
     return ". ".join([part for part in parts if part])
 
@@ -63,25 +63,28 @@ def cards_of(cards: Iterable[int]) -> str:
 
 
 class _Names(dict[int, str]):
-    """Accounts by seat; ``sitting`` has them by sitting."""
+    """Accounts by seat, and by sitting; those of ``before`` too, who may be gone. What lies face up before a seat."""
 
-    def __init__(self, seats: Mapping[int, str], sittings: Mapping[int, str]) -> None:
-        super().__init__(seats)
-        self.sitting = dict(sittings)
-
-    def with_those_of(self, other: _Names) -> _Names:
-        return _Names({**self, **other}, {**self.sitting, **other.sitting})
+    def __init__(self, before: Table, after: Table) -> None:
+        super().__init__()
+        self._by_sitting: dict[int, str] = {}
+        for table in (before, after):
+            self._by_sitting |= {number: sitting.account for number, sitting in table.sittings.items()}
+            self.update({seat: self._by_sitting[number] for seat, number in enumerate(table.seats) if number})
+        self._hand = after.hand or after.last_hand
 
     def __missing__(self, seat: int) -> str:
         return f"seat {seat}"
 
     def who(self, sitting_no: int) -> str:
-        return self.sitting.get(sitting_no, f"sitting {sitting_no}")
+        return self._by_sitting.get(sitting_no, f"sitting {sitting_no}")
 
-
-def _names(table: Table) -> _Names:
-    sittings = {number: sitting.account for number, sitting in table.sittings.items()}
-    return _Names({seat: sittings[number] for seat, number in enumerate(table.seats) if number}, sittings)
+    def board(self, seat: int) -> tuple[int, ...]:
+        """A seat's cards that everybody sees, and the common one."""
+        if self._hand is None:
+            return ()
+        common = () if self._hand.community is None else (self._hand.community,)
+        return (*self._hand.up[seat], *common)
 
 
 def _antes(events: Sequence[Any], names: _Names) -> str:
@@ -131,7 +134,7 @@ def _acted(event: ev.ActionTaken, names: _Names) -> str:
 
 
 def _shown(event: ev.HandShown, names: _Names) -> str:
-    rank = f": {describe(event.rank)}" if event.rank else ""
+    rank = f": {hand_in_words((*event.cards, *names.board(event.seat)))}" if event.rank else ""
     return f"{names[event.seat]} shows {cards_of(event.cards)}{rank}"
 
 

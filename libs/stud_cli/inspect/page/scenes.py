@@ -25,7 +25,6 @@ Opened = Mapping[tuple[int, int], Sequence[int]]
 """Down cards that may be drawn, by (hand, seat), in the order dealt."""
 
 _AT_A_SEAT: Final = (Sit.RESERVED, Sit.SEATED, Sit.LEAVING)
-_ENDS: Final = (ev.HandEnded, ev.HandVoided)
 
 
 class Seat(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -103,9 +102,9 @@ class Director:
         _note_end(of_hand, events)
 
     def _scene(self, step: Step, said: str) -> Scene:
+        """A hand that is over stays in sight until the next one begins."""
         table = step.table
-        ended = any(isinstance(event, _ENDS) for event in step.commit.events)
-        hand = table.hand or (table.last_hand if ended else None)
+        hand = table.hand or table.last_hand
         seats = {
             str(sitting.seat): self._seat(sitting, table, hand)
             for sitting in table.sittings.values()
@@ -114,14 +113,14 @@ class Director:
         stands = f"the table stands: {table.stands_for}" if table.stands_for else ""
         if hand is None:
             return Scene(step.stored.version, step.commit.meta.at_ms, said, seats, button=table.button, stands=stands)
-        running = not ended and not hand.awarded
+        running = table.hand is not None and not hand.awarded
         return Scene(
             step.stored.version,
             step.commit.meta.at_ms,
             said,
             seats,
-            street=_street(hand, ended=ended),
-            pot=sum(hand.paid) - hand.awarded if not ended else 0,
+            street=_street(hand) if running else "the end",
+            pot=sum(hand.paid) - hand.awarded if table.hand is not None else 0,
             pots=_pots(hand) if running else (),
             turn=hand.turn_seat if running else 0,
             next=waits_for(table) if running else "",
@@ -156,12 +155,8 @@ def _pots(hand: Hand) -> tuple[int, ...]:
     return tuple([pot.amount for pot in build_pots(behind, hand.live)])
 
 
-def _street(hand: Hand, *, ended: bool) -> str:
-    if ended or hand.awarded:
-        return "the end"
-    if hand.phase is Phase.ANTES:
-        return "antes"
-    return STREETS.get(hand.street, "antes")
+def _street(hand: Hand) -> str:
+    return "antes" if hand.phase is Phase.ANTES else STREETS.get(hand.street, "antes")
 
 
 def _idle(sitting: Sitting, hand: Hand | None) -> str:
