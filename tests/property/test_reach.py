@@ -18,6 +18,7 @@ from tests.property.illegal import illegal_commands
 from tests.property.moves import Moves
 from tests.property.strategies import one_chip_up
 from tests.property.waits import Awaited
+from tests.support.deep import not_quick
 
 CALL = 3
 
@@ -81,6 +82,7 @@ def notable(event: Any) -> list[str]:
     return found
 
 
+@not_quick("it takes many hands to reach it all")
 def test_everything_that_can_happen_at_a_table_happens():
     seen: Counter[str] = Counter()
     for seed in range(70):

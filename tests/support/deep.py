@@ -7,6 +7,8 @@ from __future__ import annotations
 import os
 from typing import TypeVar
 
+import pytest
+
 T = TypeVar("T")
 
 DEEP = os.environ.get("STUD_DEEP") == "1"
@@ -18,3 +20,8 @@ def either(usual: T, deep: T, quick: T | None = None) -> T:
     if QUICK and quick is not None:
         return quick
     return deep if DEEP else usual
+
+
+def not_quick(why: str) -> pytest.MarkDecorator:
+    """For what a quick run is too short for; ``why`` is told by each run that leaves it out."""
+    return pytest.mark.skipif(QUICK, reason=f"{why}: make test")

@@ -1,10 +1,13 @@
 """The model of what tables cost: it finds costs that are known, says again what was measured, and else says nothing."""
 
+from functools import cache
+
 import msgspec
 import pytest
 
 from benches import capacity
 from benches.capacity import LOG, POINTS, PROCESSES, WITHIN, Cost, Measured, Model, Point, World, simulate
+from tests.support.deep import not_quick
 
 KNOWN = {
     "table": Cost(0.002, 0.002),
@@ -15,6 +18,11 @@ KNOWN = {
 }
 BETWEEN_S = 10.0
 PER_HAND = 40.0
+
+pytestmark = [
+    pytest.mark.xdist_group("capacity"),  # one model for all
+    not_quick("ten seconds of simulation, whose figures change with benches alone"),
+]
 
 
 def recorded() -> Measured:
@@ -78,10 +86,29 @@ def test_a_model_that_does_not_say_what_was_measured_says_nothing(model: Model):
         capacity.capacity(Model(made(*points)), [100])
 
 
+FIGURES = [
+    (at, name)
+    for at, point in enumerate(recorded().points)
+    for name in (*PROCESSES, *["actions_per_s"] * bool(point.think_s))
+]
+
+
+@cache
+def reproduced() -> dict[tuple[int, str], capacity.Prediction]:
+    """By the place of a point and the name of a figure. It takes seconds: not while tests are looked for."""
+    model = Model(recorded())
+    return {(model.measured.points.index(found.point), found.name): found for found in model.predictions()}
+
+
+def test_every_figure_of_every_point_is_looked_at():
+    assert set(reproduced()) == set(FIGURES)
+
+
 @pytest.mark.parametrize(
-    "found", Model(recorded()).predictions(), ids=lambda p: f"{p.point.tables}-{p.point.think_s:g}-{p.name}"
+    ("at", "name"), FIGURES, ids=lambda part: part if isinstance(part, str) else f"{recorded().points[part].tables}"
 )
-def test_what_was_measured_is_reproduced(found: capacity.Prediction):
+def test_what_was_measured_is_reproduced(at: int, name: str):
+    found = reproduced()[at, name]
     assert found.off <= WITHIN, f"measured {found.measured}, said {found.said}"
 
 

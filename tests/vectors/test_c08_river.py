@@ -19,6 +19,7 @@ from stud_core.river import river_plan
 from stud_core.ruleset import RiverShortage, Ruleset
 from stud_core.shuffle import deck_order, river_rank
 from tests.support.core_table import knobs, the
+from tests.support.deep import either
 from tests.support.table_dealer import River
 from tests.support.table_driver import TableDriver, deal
 from tests.vectors.positions import ROYAL_UP, both
@@ -229,7 +230,7 @@ def test_vector_112_all_462_tuples(rules: Ruleset):
     assert {counts for counts, mode in expected.items() if mode is COMMUNITY} == COMMUNITY_TUPLES
     recycled = {counts for counts, mode in expected.items() if mode is RECYCLE}
     assert recycled == (RECYCLE_TUPLES if rules is PLAYNOW else set())
-    for counts, mode in expected.items():
+    for counts, mode in list(expected.items())[:: either(1, 1, 6)]:
         table = river_after(rules, counts, rebuild=False)
         request = table.dealer.requests[-1]
         assert (request.street, request.mode) == (7, mode), counts

@@ -16,7 +16,7 @@ from stud_hands.hidden.actors import nobody_can_begin
 from stud_hands.hidden.boards import Boards
 from stud_hands.record import parse_hand
 from stud_hands.script import table_config
-from tests.support.deep import QUICK
+from tests.support.deep import not_quick
 from tests.unit.hands.recorder import random_hand
 from tests.unit.hands.test_adjudicate_hidden import course, heads_up, of, verdict
 
@@ -47,7 +47,7 @@ def test_boards_that_no_cards_can_make_are_a_mismatch(p1: str, p2: str, why: str
 
 
 @pytest.mark.search
-@pytest.mark.skipif(QUICK, reason="takes five seconds: make test")
+@not_quick("takes five seconds")
 def test_the_river_is_led_by_who_led_sixth_street():
     hand = heads_up(("?? ?? ?? ??", HIDDEN), ("?? ?? ?? ??", HIDDEN), awards={"P2": 120})
     last = [at for at, event in enumerate(hand["events"]) if event["type"] == "check"][-2:]

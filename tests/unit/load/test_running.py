@@ -13,9 +13,12 @@ from stud_client import Endpoints, StudClient, StudError
 from stud_load import Chaos, LoadPlan, Rate, Report, Target, parse_rate, run
 from stud_load.plan import RateKind
 from stud_load.recorder import Count, Measure
+from tests.support.deep import not_quick
 from tests.support.load_house import Faults, open_house
 
 SHORT = LoadPlan(tables=2, players=3, seconds=1.0, ramp_s=0.1, warm_s=0.1, channels=2)
+
+full_speed = not_quick("a run at full speed takes a second of CPU time")
 
 
 async def played(plan: LoadPlan = SHORT, faults: Faults | None = None) -> Report:
@@ -37,6 +40,7 @@ async def test_a_run_measures_and_finds_nothing_wrong():
     assert report.checks["books"] == "6 compared"
 
 
+@full_speed
 async def test_a_fixed_rate_is_kept():
     report = await played(msgspec.structs.replace(SHORT, rate=parse_rate("40/s"), seconds=2.0))
     assert report.ok, report.violations
@@ -44,6 +48,7 @@ async def test_a_fixed_rate_is_kept():
     assert report.unanswered == 0
 
 
+@full_speed
 async def test_a_stall_is_not_hidden():
     """For a second nothing is answered. A closed loop sees one slow answer a table; here all that was due counts."""
     faults = Faults()
@@ -58,6 +63,7 @@ async def test_a_stall_is_not_hidden():
     assert act.p90 > 500 > service.p90, "a third of all actions was due while nothing was answered"
 
 
+@full_speed
 async def test_what_was_due_and_never_answered_counts_too():
     faults = Faults()
     plan = msgspec.structs.replace(SHORT, rate=parse_rate("50/s"), seconds=1.0)
@@ -71,6 +77,7 @@ async def test_what_was_due_and_never_answered_counts_too():
     assert any("no answer" in note for note in report.notes)
 
 
+@full_speed
 @pytest.mark.parametrize(
     ("faults", "rule", "what"),
     [
@@ -87,6 +94,7 @@ async def test_a_planted_fault_fails_the_run(faults, rule, what):
     assert what in report.violations[0]
 
 
+@full_speed
 async def test_a_hand_that_begins_before_the_verdict_fails_the_run():
     faults = Faults()
     faults.skip_verdict = 2
@@ -95,6 +103,7 @@ async def test_a_hand_that_begins_before_the_verdict_fails_the_run():
     assert "hand 3 began, verified were hands up to 1" in report.violations[0]
 
 
+@full_speed
 async def test_wrong_commands_are_refused_and_expected():
     report = await played(msgspec.structs.replace(SHORT, chaos=Chaos(bad_commands=True)))
     assert report.ok, report.violations
@@ -102,11 +111,13 @@ async def test_wrong_commands_are_refused_and_expected():
     assert report.refusals == {}
 
 
+@full_speed
 async def test_a_wrong_command_that_is_taken_fails_the_run():
     report = await played(msgspec.structs.replace(SHORT, chaos=Chaos(bad_commands=True)), Faults(takes_wrong=True))
     assert set(report.violation_counts) == {"wrong command accepted"}
 
 
+@full_speed
 async def test_streams_are_cut_and_resumed():
     report = await played(msgspec.structs.replace(SHORT, chaos=Chaos(reconnect=0.3)))
     assert report.ok, report.violations
@@ -114,6 +125,7 @@ async def test_streams_are_cut_and_resumed():
     assert report.figures(Measure.CURRENT).count > 0
 
 
+@full_speed
 async def test_people_think():
     plan = msgspec.structs.replace(SHORT, rate=Rate(RateKind.HUMAN), think_s=0.05)
     report = await played(plan)
@@ -133,6 +145,7 @@ async def test_a_house_that_is_not_there_is_told():
         await run(SHORT, target)
 
 
+@full_speed
 async def test_a_run_that_is_cut_short_closes_its_tables():
     async with open_house() as target:
         playing = asyncio.create_task(run(msgspec.structs.replace(SHORT, seconds=60), target))
