@@ -77,18 +77,27 @@ async def _verify(only: str, data: Path | None, *, quiet: bool) -> Verification:
 async def verify_log(
     log: EventLog, only: str | None, key: Key | None, watch: Callable[[list[str]], Iterable[str]] = iter
 ) -> Verification:
-    """Verify one table, or everything. ``watch`` is handed the tables to go through, and may show how far it is."""
+    """Verify one table, or everything. ``watch`` is handed the tables to go through, and may show how far it is.
+
+    Verdicts are read shard by shard with the tables they are about: there are as many as hands were ever played.
+    """
     tables = [only] if only else await _tables(log)
     found = Verification()
-    verdicts = await _verdicts(log, found, only)
-    for table_id in watch(tables):
+    unread = set() if only else set(range(keys.SHARDS))
+    verdicts, shard = Verdicts(), -1
+    for table_id in watch(sorted(tables, key=lambda name: (keys.shard_of(name), name))):
+        if keys.shard_of(table_id) != shard:
+            shard = keys.shard_of(table_id)
+            unread.discard(shard)
+            verdicts = await _verdicts(log, found, shard)
         await verify_table(log, table_id, verdicts, key, found)
+    for shard in sorted(unread):
+        await _verdicts(log, found, shard)
     if not only:
         for currency in await log.scan_streams("ledger"):
             await _verify_chain(log, keys.ledger_log(currency), f"ledger {currency}", found)
     if found.has_another_key:
         found.problems = [problem for problem in found.problems if not problem.what.endswith(f"({Obstacle.WRONG_KEY})")]
-    found.causes.merge(verdicts.causes)
     for name, version, what in await found.causes.cut_off(log):
         if not any((p.table, p.version) == (name, version) and p.what.endswith(what) for p in found.problems):
             found.add(name, version, what)
@@ -100,14 +109,14 @@ async def _tables(log: EventLog) -> list[str]:
     return sorted({*await log.scan_streams("table"), *await log.scan_streams("deck")})
 
 
-async def _verdicts(log: CommitLog, found: Verification, only: str | None) -> Verdicts:
-    """Read all verdicts; a shard whose log is broken is a problem, and its hands then lack their verdicts."""
+async def _verdicts(log: CommitLog, found: Verification, shard: int) -> Verdicts:
+    """Read a shard's verdicts. Where its log is broken that is a problem, and its hands then lack their verdicts."""
     out = Verdicts()
-    for shard in [keys.shard_of(only)] if only else range(keys.SHARDS):
-        try:
-            await read_verdicts(log, [shard], out)
-        except (ChainBroken, WireError) as error:
-            found.add(f"verdicts of shard {shard}", getattr(error, "version", 0), str(error))
+    try:
+        await read_verdicts(log, [shard], out)
+    except (ChainBroken, WireError) as error:
+        found.add(f"verdicts of shard {shard}", getattr(error, "version", 0), str(error))
+    found.causes.merge(out.causes)
     return out
 
 
