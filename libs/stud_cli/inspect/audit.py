@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,11 +18,13 @@ from stud_cli.inspect.escrows import TableBook, cash_out_problems, escrow_proble
 from stud_cli.inspect.ledgers import Ledger, read_ledger
 from stud_cli.inspect.log import open_log
 from stud_cli.inspect.table_history import steps
-from stud_cli.inspect.verdicts import Verdicts, read_verdicts
+from stud_cli.inspect.verdicts import Final, Verdicts, read_verdicts
 from stud_cli.inspect.watching import Watch
 from stud_cli.local.stopping import run_with_one_stop
 from stud_cli.output import DataDir, JsonFlag, console, last_line, notes, table_of
 from stud_core import conservation
+from stud_core import verdict_events as ve
+from stud_core.deck_events import LogRef
 from stud_core.ledger.names import CASHIER, RAKE, escrow, parse_escrow
 from stud_core.ruleset import TableConfig
 from stud_core.state import Sit, Table
@@ -34,6 +36,9 @@ from stud_wire.commits import decode_commit
 
 ON_ITS_WAY_S = 0.5
 """What is on its way between two logs arrives within this time where the services run."""
+
+
+_NOWHERE = LogRef("", 0, 0, b"")
 
 
 class Audit(msgspec.Struct):
@@ -117,13 +122,13 @@ async def _read(log: EventLog, watch: Watch) -> tuple[Audit, list[Ledger]]:
     """A log that cannot be read is a problem, and what the others say is still audited."""
     found = Audit()
     ledgers: list[Ledger] = []
-    verdicts = Verdicts()
+    verdicts, keep = Verdicts(), figures_of(ledgers)
     for currency in watch.over(await log.scan_streams("ledger"), "ledgers"):
         with _readable(found, f"ledger {currency}"):
             ledgers.append(await read_ledger(log, currency))
     for shard in watch.over(range(keys.SHARDS), "verdicts"):
         with _readable(found, f"verdicts of shard {shard}"):
-            await read_verdicts(log, [shard], verdicts)
+            await read_verdicts(log, [shard], verdicts, keep)
     found.disputed = verdicts.open_disputes
     for ledger in ledgers:
         _check_ledger(found, ledger)
@@ -145,6 +150,22 @@ async def _read(log: EventLog, watch: Watch) -> tuple[Audit, list[Ledger]]:
         if not any(problem.endswith(what) for problem in found.problems):
             found.problems.append(f"{name}: {what}")
     return found, ledgers
+
+
+def figures_of(ledgers: Iterable[Ledger]) -> Callable[[Final], Final]:
+    """Return what keeps of a verdict only its figures, and none of them twice: there are as many as hands were ever
+    played, and the ledger has booked nearly all of them.
+    """
+
+    def keep(event: Final) -> Final:
+        booked = [ledger.settled[event.table].get(event.hand_no) for ledger in ledgers if event.table in ledger.settled]
+        same = [entry.postings for entry in booked if entry is not None and entry.postings == event.postings]
+        figures = same[0] if same else event.postings
+        if isinstance(event, ve.HandVerified):
+            return msgspec.structs.replace(event, table="", table_ref=_NOWHERE, deck_ref=_NOWHERE, postings=figures)
+        return msgspec.structs.replace(event, postings=figures)
+
+    return keep
 
 
 @contextmanager
