@@ -123,9 +123,9 @@ PLACES: Final = {
         "Find hands over all tables, newest first: by player, time, pot, how they ended.",
     ),
     "replay": Place(
-        "stud_cli.inspect.replay",
+        "stud_cli.replay.command",
         "replay",
-        "Show a table as it was at a version. Down cards stay hidden (??): tools never open them.",
+        "Show a table as it was: at a version, a hand step by step, at a time. Down cards stay hidden (??).",
     ),
     "verify": Place(
         "stud_cli.inspect.verify",

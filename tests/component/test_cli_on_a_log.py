@@ -283,14 +283,65 @@ def test_without_a_version_it_is_shown_as_it_is(url: str):
     assert "closed" in run("replay", T).stdout
 
 
-def test_events_are_listed_and_boxes_stay_closed(url: str):
+def test_events_are_said_and_boxes_stay_closed(url: str):
     at = HISTORY.version_of(TABLE, ev.CardsDealt)
-    shown = run("replay", T, "--events", "--at", str(at))
+    shown = run("replay", T, "--events", "--at", str(at), "--log")
+    said = " ".join(shown.stdout.split())
     assert shown.exit_code == 0
-    assert f"{at} CardsDealt hand_no=1 deal_no=1" in shown.stdout
-    assert "'sealed': '<17 bytes>'" in shown.stdout
-    assert "TableOpened config={" in shown.stdout
+    assert "third street: 2 face down to each of 3, " in said
+    assert "the table t-1 is opened: william_hill, 5/10 EUR" in said
+    assert "cause {s" in said
+    assert HISTORY.streams[TABLE][at - 1].prev_hash.hex()[:40] in said
+    assert "sealed" not in said
     assert len(run("replay", T, "--events", "--json").stdout.splitlines()) == 1
+
+
+def test_a_range_is_a_line_of_json_for_each_step(url: str):
+    lines = [json.loads(line) for line in run("replay", T, "--hand", "2", "--json").stdout.splitlines()]
+    first, last = HISTORY.version_of(TABLE, ev.AntesOpened, 2), HISTORY.version_of(TABLE, ev.HandEnded, 2)
+    assert [line["version"] for line in lines] == list(range(first, last + 1))
+    assert {line["hand_no"] for line in lines} == {2}
+    assert [
+        line["version"] for line in map(json.loads, run("replay", T, "--range", "3", "5", "--json").stdout.splitlines())
+    ] == [3, 4, 5]
+    shown = run("replay", T, "--hand", "2").stdout
+    assert "hand 2 is over: " in shown
+    assert "hand 1 is over" not in shown
+
+
+def test_a_time_a_difference_and_the_hands_there_are(url: str):
+    code, told = asked("replay", T, "--time", "2100-01-01")
+    assert (code, told["version"]) == (0, len(HISTORY.streams[TABLE]))
+    at = HISTORY.version_of(TABLE, ev.CardsDealt)
+    code, at_ms = asked("replay", T, "--at", str(at))[0], asked("replay", T, "--at", str(at))[1]["at_ms"]
+    assert asked("replay", T, "--time", str(at_ms))[1]["at_ms"] == at_ms
+    code, told = asked("replay", T, "--diff", str(at - 1), str(at))
+    assert (code, told["from_version"], told["to_version"]) == (0, at - 1, at)
+    assert {change["field"] for change in told["changes"]} >= {"up", "street", "turn.seat", "pot_total"} - {"pot_total"}
+    assert "street" in run("replay", T, "--diff", str(at - 1), str(at)).stdout
+    code, told = asked("replay", T, "--index")
+    assert (code, told["versions"], len(told["hands"])) == (0, len(HISTORY.streams[TABLE]), 3)
+    assert "a refused call leaves nothing in the log" in " ".join(run("replay", T, "--index").stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--hand", "9"], "there is no hand 9 at table t-1: there are hands 1 to 3"),
+        (["--time", "1971-01-01"], "was opened later"),
+        (["--time", "soon"], "want a moment such as 2026-03-31"),
+        (["--range", "5", "3"], "--range 5 3 goes backwards"),
+        (["--range", "5", "9999"], "want 1 to"),
+        (["--diff", "1", "9999"], "want 1 to"),
+        (["--at", "3", "--hand", "1"], "--at and --hand say different places"),
+    ],
+    ids=lambda words: " ".join(words) if isinstance(words, list) else "",
+)
+def test_nonsense_is_told_with_what_would_be_right(url: str, words: list[str], told: str):
+    for more in ([], ["--json"]):
+        ended = run("replay", T, *words, *more)
+        assert (ended.exit_code, ended.stdout) == (2, "")
+        assert told in " ".join(ended.stderr.split())
 
 
 def test_a_version_or_table_that_is_not_there_cannot_be_shown(url: str):

@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 _DECIMAL: Final = re.compile(r"([0-9]{1,16})\.([0-9]{2})")
+_EPOCH_MS: Final = re.compile(r"[0-9]{13}")
 _MINOR: Final = re.compile(r"[0-9]{1,18}")
 
 
@@ -22,8 +23,10 @@ def minor_units(text: str) -> int:
 
 def moment_ms(text: str) -> int:
     """Return an ISO 8601 moment in milliseconds since the epoch; without an offset it is UTC, without a time midnight.
-    Raises ValueError.
+    So many milliseconds, 13 digits, are one too. Raises ValueError.
     """
+    if _EPOCH_MS.fullmatch(text.strip()):
+        return int(text)
     try:
         at = dt.datetime.fromisoformat(text.strip())
         if at.tzinfo is None:

@@ -77,16 +77,16 @@ def _why_no_wager(state: Table, hand: Hand, command: cmd.Act) -> tuple[str, str]
         return _NO_CHIPS
     verb = wager_verb(hand, config)
     if command.verb is not verb:
-        return _verb_rule(hand, verb, ruleset), f"to put in more here is to {word(verb)}"
+        return verb_rule(hand, verb, ruleset), f"to put in more here is to {word(verb)}"
     if offered[-1].all_in and command.to is not None and command.to > offered[-1].to:
         return _NO_CHIPS
     if verb is Verb.COMPLETE and hand.street > 3:
         totals = dict.fromkeys([str(option.to) for option in offered])
         return "B.8", "an all-in for less is completed to " + " or ".join(totals)
-    return _why_amount(hand, config)
+    return why_amount(hand, config)
 
 
-def _verb_rule(hand: Hand, verb: Verb, ruleset: Ruleset) -> str:
+def verb_rule(hand: Hand, verb: Verb, ruleset: Ruleset) -> str:
     """What a wager is called, by P20, P53, P58 and P59; W names buttons only (B.16)."""
     if verb is Verb.OPEN:
         return cite(ruleset, "P58", "W9")
@@ -95,7 +95,7 @@ def _verb_rule(hand: Hand, verb: Verb, ruleset: Ruleset) -> str:
     return cite(ruleset, "P20" if verb is Verb.BET else "P53", "B.16")
 
 
-def _why_amount(hand: Hand, config: TableConfig) -> tuple[str, str]:
+def why_amount(hand: Hand, config: TableConfig) -> tuple[str, str]:
     """Fixed limit: which amounts the street has, and why (P49-P51)."""
     ruleset = config.ruleset
     small, big = config.small_bet, config.big_bet

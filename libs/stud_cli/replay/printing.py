@@ -1,0 +1,104 @@
+"""A replay as text: what happened at a version, a picture of the table, the hands there are, a difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from stud_cli.drawing import draw, money
+from stud_cli.output import table_of
+from stud_replay.difference import Change
+from stud_replay.entries import Made
+from stud_replay.frames import Frame, Said
+from stud_replay.hands import HandEntry
+from stud_replay.timeline import Timeline
+from stud_replay.times import iso
+
+
+def picture(frame: Frame) -> RenderableType:
+    """Return the table as it was; a player's own cards where they were opened."""
+    down: dict[int, Sequence[int]] | None = None
+    if frame.mine is not None:
+        down = {frame.mine.seat: list(frame.mine.down)}
+    return draw(frame.view, frame.version, down)
+
+
+def lines(frame: Frame) -> Iterable[Text]:
+    """Yield what happened, a line for each event, behind version, time and whose doing it was."""
+    entry = frame.entry
+    head = Text(f"{frame.version:>6}  {iso(frame.at_ms)}", style="bold")
+    if entry.made_by is not Made.HIDDEN:
+        head.append(f"  {entry.made_by.words}", style="dim")
+        head.append(f" ({entry.actor})" if entry.actor else "", style="dim")
+    yield head
+    for said in frame.said:
+        yield Text(f"{'':8}{sentence(said)}")
+    for clock in frame.clocks:
+        if clock.armed and clock.deadline_ms:
+            text = f"{'':8}clock: {clock.account} (seat {clock.seat}), {clock.kind}, until {iso(clock.deadline_ms)}"
+            yield Text(text, style="dim")
+
+
+def sentence(said: Said) -> str:
+    """An event as one line: what, why, and the rules that say so."""
+    why = f" -- {said.why}" if said.why else ""
+    return f"{said.what}{why}" + (f" [{', '.join(said.rules)}]" if said.rules else "")
+
+
+def log_lines(frame: Frame) -> Iterable[tuple[str, str]]:
+    """Yield name and value of what the log says of the entry itself."""
+    entry = frame.entry
+    yield "version", str(entry.version)
+    yield "written", iso(frame.at_ms)
+    yield "hash", entry.hash.hex()
+    yield "after", entry.previous_hash.hex()
+    if entry.made_by is Made.HIDDEN:
+        return
+    yield "made by", entry.made_by.words
+    if entry.cause is not None:
+        yield "cause", f"{entry.cause[0]} version {entry.cause[1]}"
+    if entry.actor:
+        yield "actor", entry.actor
+        yield "request id", entry.request_id
+    yield "build", entry.build
+
+
+def entry_table(frame: Frame) -> Table:
+    """Return the log's entry as a small table."""
+    out = Table(box=None, show_header=False, pad_edge=False)
+    for name, value in log_lines(frame):
+        out.add_row(Text(name, style="dim"), Text(value, overflow="fold"))
+    return out
+
+
+def index_table(timeline: Timeline) -> Table:
+    """Return the hands of a table, oldest first."""
+    return hands_table(f"{timeline.table_id}: {timeline.version} versions", timeline.hands.all)
+
+
+def hands_table(title: str, hands: Sequence[HandEntry]) -> Table:
+    """Return hands, a line each."""
+    columns = ("hand", "versions", "began", "pot", "ended", "verdict", "players")
+    return table_of(title, columns, [_hand_row(hand) for hand in hands], right=("hand", "pot"))
+
+
+def _hand_row(hand: HandEntry) -> tuple[str, ...]:
+    ended = "showdown" if hand.showdown else hand.outcome.value
+    players = ", ".join([account for _, account in hand.players])
+    versions = f"{hand.first} to {hand.last}"
+    return str(hand.hand_no), versions, iso(hand.started_ms), money(hand.pot), ended, hand.verdict.value, players
+
+
+def changes_table(first: int, last: int, changes: Sequence[Change]) -> Table:
+    """Return what differs between two versions."""
+    rows = [(_where(change), change.field.replace("_", " "), change.before, change.after) for change in changes]
+    return table_of(f"version {first} to {last}", ("where", "what", "before", "after"), rows)
+
+
+def _where(change: Change) -> str:
+    if not change.seat:
+        return "table"
+    return f"{change.account} (seat {change.seat})" if change.account else f"seat {change.seat}"
