@@ -71,6 +71,7 @@ class MadeTable:
         self._send(cmd.OpenTable(config, "operator-1"), actor="operator-1")
         for _ in range(self._rng.choice(SITTERS)):
             self._somebody_sits_down()
+        self._record_deck()
 
     # --- commits -----------------------------------------------------------------------------------------------------
 
@@ -145,10 +146,6 @@ class MadeTable:
 
     def play_hand(self) -> None:
         """Play a hand to its end, have it verified and booked, and let players come and go."""
-        assert self._committed is not None
-        deck, cause = self._committed
-        if self.state.deck_hand_no < deck.hand_no:
-            self._send(cmd.RecordDeck(deck.hand_no, deck.commitment), cause=cause)
         self.now_ms += self._config.hand_pause_ms
         voided_at = self._rng.randrange(1, 12) if self._one_in(VOIDED_EVERY) else 0
         self._send(cmd.StartHand())
@@ -157,7 +154,14 @@ class MadeTable:
             moves += 1
             self._move(void=moves == voided_at)
         self._have_it_judged()
+        self._record_deck()
         self._between_hands()
+
+    def _record_deck(self) -> None:
+        """Hear of the next hand's deck at once: nothing is left in the dealer's feed."""
+        assert self._committed is not None
+        deck, cause = self._committed
+        self._send(cmd.RecordDeck(deck.hand_no, deck.commitment), cause=cause)
 
     def _move(self, *, void: bool) -> None:
         hand = self.state.running

@@ -13,6 +13,7 @@ from stud_cli.inspect.verify import verify_log
 from stud_core import deck_events as de
 from stud_core import events as ev
 from stud_core import verdict_events as ve
+from stud_core.gate import Wait, hand_gate
 from stud_eventlog import keys
 from stud_eventlog.memory import MemoryEventLog
 from stud_service.runtime import Runtime
@@ -82,7 +83,9 @@ async def test_a_table_is_rebuilt_from_it():
     made = Made(tables=2, seed=4)
     log = await made.play(10)
     for table in made.tables:
-        assert (await rebuild(log, table._log.name)).table == table.state
+        again = (await rebuild(log, table._log.name)).table
+        assert again == table.state
+        assert hand_gate(again) is Wait.NOTHING  # `stud up` goes on with it
 
 
 async def test_the_same_seed_makes_the_same_log():
