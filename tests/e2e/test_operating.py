@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -53,11 +54,11 @@ class Shell:
         ours = {name: value for name, value in os.environ.items() if not name.startswith(("STUD_", "PYTHON"))}
         self._environ = {**ours, **environ, "COLUMNS": "200"}
 
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [STUD, *words],
             cwd=self.folder,
-            env=self._environ,
+            env={**self._environ, **environ},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -72,8 +73,8 @@ class Shell:
         value: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return value
 
-    def refused(self, *words: str) -> str:
-        done = self.run(*words)
+    def refused(self, *words: str, **environ: str) -> str:
+        done = self.run(*words, **environ)
         assert (done.returncode, done.stdout) == (2, ""), (words, done.stdout, done.stderr)
         return done.stderr
 
@@ -130,7 +131,8 @@ def a_dispute_is_decided_by_two(stud: Shell) -> None:
         resolve = ["hand", "resolve", table, "1", "--by", "referee", "--reason", "it's in the log"]
         assert "say --yes" in stud.refused(*resolve, "--as", "olga")
         assert stud.ask("proposals")["proposals"] == []
-        assert "OWN_INTEREST" in stud.refused(*resolve, "--as", f"bot-2-{table}", "--yes")
+        dealt_in = found["verdicts"][0]["disputed"]["table_postings"][0]["account"]
+        assert "OWN_INTEREST" in stud.refused(*resolve, "--as", dealt_in, "--yes")
         assert stud.ask(*resolve, "--as", "olga", "--yes")["decided"] is False
         assert "SECOND_OPERATOR_REQUIRED" in stud.refused(*resolve, "--as", "olga", "--yes")
         agreed = agree(stud, "hand", "otto", by="olga")
@@ -231,10 +233,49 @@ def a_day(stud: Shell) -> None:
     money_is_booked_corrected_and_counted(stud)
 
 
+def what_nobody_answers_is_asked_again(stud: Shell, wallet: int) -> None:
+    """The wallet is frozen while it is asked: the command that is then printed does it once, whatever became of it."""
+    euro = ["--currency", "EUR"]
+    stud.ask("account", "open", "dora", *euro, "--as", "carl")
+    os.kill(wallet, signal.SIGSTOP)
+    try:
+        said = stud.refused("account", "deposit", "dora", "700", *euro, "--reference", "it's late", "--as", "carl")
+    finally:
+        os.kill(wallet, signal.SIGCONT)
+    assert "nobody knows whether it was done" in said
+    again = shlex.split(said.splitlines()[-1])
+    assert again[-2] == "--request-id"
+    for _ in range(2):
+        assert stud.ask(*again[1:])["balance"] == 700
+    assert stud.ask("account", "show", "dora", *euro)["balance"] == 700
+
+
+def whoever_has_only_a_token(desk: Shell, endpoints: Mapping[str, str]) -> None:
+    """They have no key: what they are given is a token, for a while."""
+    (desk.folder / "elsewhere").mkdir()
+    stud = Shell(desk.folder / "elsewhere", endpoints)
+    made = desk.run("token", "olga", "--role", "operator", "--ttl", "600")
+    (stud.folder / "olga.token").write_text(made.stdout)
+    opened = ["--preset", "playnow", "--currency", "EUR", "--small-bet", "500"]
+    assert stud.ask("table", "create", "by-token", *opened, "--token-file", "olga.token")["table"] == "by-token"
+    given = {"STUD_TOKEN": made.stdout.strip()}
+    assert stud.run("table", "pause", "by-token", "--reason", "why", **given).returncode == 0
+    assert "ROLE_NOT_ALLOWED" in stud.refused(
+        "account", "deposit", "ada", "5", "--currency", "EUR", "--token-file", "olga.token"
+    )
+    assert "speaks for olga, not for otto" in stud.refused("proposals", "--token-file", "olga.token", "--as", "otto")
+    assert "there is no jwt-private.pem" in stud.refused("table", "resume", "by-token", "--as", "olga")
+    short = desk.run("token", "olga", "--role", "operator", "--ttl", "1").stdout.strip()
+    time.sleep(1.5)
+    assert "expired at" in stud.refused("table", "resume", "by-token", STUD_TOKEN=short)
+
+
 async def test_operators_have_their_day_at_a_system_of_this_machine(tmp_path: Path):
     async with LiveStack(tmp_path / "var", modules={"table": CHEAT}, only={"table": PLANTED}) as stack:
         write_running(tmp_path / "var" / "stud.json", stack.running())
-        await asyncio.to_thread(a_day, Shell(tmp_path, {}))
+        stud = Shell(tmp_path, {})
+        await asyncio.to_thread(a_day, stud)
+        await asyncio.to_thread(what_nobody_answers_is_asked_again, stud, stack.processes["wallet"].pid)
 
 
 async def test_operators_have_their_day_with_what_the_compose_file_gives_them(tmp_path: Path):
@@ -251,4 +292,7 @@ async def test_operators_have_their_day_with_what_the_compose_file_gives_them(tm
             await healthy(address, output)
             environ[f"STUD_{name.upper()}_ENDPOINT"] = address
         (tmp_path / "desk").mkdir()
-        await asyncio.to_thread(a_day, Shell(tmp_path / "desk", environ))
+        desk = Shell(tmp_path / "desk", environ)
+        await asyncio.to_thread(a_day, desk)
+        endpoints = {name: value for name, value in environ.items() if name.endswith("_ENDPOINT")}
+        await asyncio.to_thread(whoever_has_only_a_token, desk, endpoints)
