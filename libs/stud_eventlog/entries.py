@@ -7,6 +7,7 @@ from __future__ import annotations
 import logging
 import struct
 from collections.abc import Sequence
+from functools import lru_cache
 
 from stud_eventlog import keys
 from stud_eventlog.types import HASH_BYTES, START, ChainBroken, DeadLetter, EventLogError, FeedEntry, StoredCommit
@@ -111,7 +112,9 @@ def checked_hash(value: bytes | None) -> bytes | None:
 # Positions
 
 
+@lru_cache(maxsize=4096)
 def is_log(feed: str) -> bool:
+    """Asked again and again of the few hundred feeds that a service reads."""
     name = keys.parse_stream(feed)
     return name is not None and name.is_log
 

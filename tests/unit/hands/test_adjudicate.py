@@ -18,6 +18,7 @@ from stud_cli.main import app
 from stud_hands.adjudication import Verdict, judge
 from stud_hands.record import parse_hand
 from stud_service.keyring import ensure_dev_keys
+from tests.support.deep import either
 from tests.unit.hands.recorder import hide, random_hand
 from tests.unit.hands.test_adjudicate_hidden import HIGH_UP, LOW_UP, heads_up
 
@@ -233,7 +234,7 @@ def kinds_of(hand: Hand) -> set[str]:
 def test_made_up_hands_come_out():
     """Each kind that real hands do not show is among them."""
     seen: Counter[str] = Counter()
-    for number in range(300):
+    for number in range(either(300, 300, 90)):
         hand = random_hand(number, Random(number), tied=number % 2 == 0)
         seen.update(kinds_of(hand))
         found = verdict(hand)
@@ -243,7 +244,7 @@ def test_made_up_hands_come_out():
 
 @pytest.mark.parametrize("doors", [False, True])
 def test_made_up_hands_with_hidden_cards_come_out(doors: bool):
-    for number in range(60):
+    for number in range(either(60, 60, 20)):
         rng = Random(number)
         hand = hide(random_hand(number, rng, tied=number % 2 == 0), rng, doors=doors)
         assert verdict(hand).why == "", hand

@@ -16,7 +16,7 @@ from stud_hands.hidden.actors import nobody_can_begin
 from stud_hands.hidden.boards import Boards
 from stud_hands.record import parse_hand
 from stud_hands.script import table_config
-from tests.support.deep import not_quick
+from tests.support.deep import either, not_quick
 from tests.unit.hands.recorder import random_hand
 from tests.unit.hands.test_adjudicate_hidden import course, heads_up, of, verdict
 
@@ -173,10 +173,10 @@ def some_cards_fit(facts: Course, rules: Ruleset) -> bool:
 def test_a_proof_is_never_wrong_and_hardly_ever_missing():
     """Beside every way of filling in one or two hidden cards."""
     seen = {(possible, proven): 0 for possible in (True, False) for proven in (True, False)}
-    for number in range(250):
+    for number in range(either(250, 250, 80)):
         made = some_hidden(number)
         if made is not None:
             seen[some_cards_fit(*made), bool(nobody_can_begin(made[0]))] += 1
     assert seen[True, True] == 0
     assert seen[False, False] == 0
-    assert min(seen[True, False], seen[False, True]) > 15
+    assert min(seen[True, False], seen[False, True]) > either(15, 15, 4)

@@ -16,7 +16,7 @@ HANDS = [json.loads(line) for line in FILE.read_text().splitlines()]
 
 
 @pytest.mark.search
-@pytest.mark.parametrize("hand", HANDS[:: either(1, 1, 12)], ids=lambda hand: hand["id"])
+@pytest.mark.parametrize("hand", HANDS[:: either(1, 1, 20)], ids=lambda hand: hand["id"])
 def test_what_no_cards_bring_about_is_told_with_every_seed(hand: dict[str, Any]):
     told = {
         (found.why, found.note) for seed in range(2) for found in [judge(parse_hand(json.dumps(hand)), Random(seed))]
