@@ -17,12 +17,12 @@ from google.protobuf import json_format, message_factory
 from google.protobuf.descriptor_pool import DescriptorPool
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
-from stud_cli.local.pid_file import write_running
 from stud_client.errors import from_rpc
 from stud_service.tokens import load_private_key, mint
 from stud_topology.services import SERVICES
 from tests.e2e.test_docs import BIN, blocks, run_within
 from tests.support.system import LiveStack
+from tests.support.up import up
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
 
@@ -51,8 +51,7 @@ async def test_a_day_is_as_it_is_printed(tmp_path: Path):
     (tmp_path / "friday.toml").write_text(file)
     (tmp_path / "day.sh").write_text(f"set -eu\n{day()}")
     assert day().count(".venv/bin/stud ") > 20
-    async with LiveStack(tmp_path / "var") as stack:
-        write_running(tmp_path / "var" / "stud.json", stack.running())
+    with up(tmp_path):
         code, output = await run_within(200, tmp_path, "bash", "day.sh")
         assert code == 0, output
     for words in (

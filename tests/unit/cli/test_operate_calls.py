@@ -194,6 +194,7 @@ def test_two_operators_decide_a_dispute(court: OpenHouse, monkeypatch: pytest.Mo
     assert "OWN_INTEREST" in desk.refused(*resolve, "--as", "ada", "--yes")
     assert desk.ask(*resolve, "--as", "olga", "--yes")["decided"] is False
     assert "SECOND_OPERATOR_REQUIRED" in desk.refused(*resolve, "--as", "olga", "--yes")
+    assert "This proposes it" in desk.refused(*resolve, "--as", "olga")  # their own proposal decides nothing
     (waiting,) = desk.ask("proposals")["proposals"]
     assert (waiting["kind"], waiting["operator"], waiting["reason"], waiting["counts"]) == (
         *("hand", "olga", "looked at", None),
