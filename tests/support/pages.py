@@ -9,14 +9,16 @@ from typing import Any
 
 import msgspec
 
-from stud_cli.inspect.page.building import page
-from stud_cli.inspect.page.scenes import Director, HandScenes, Opened
-from stud_cli.inspect.table_history import steps
+from stud_cli.replay.page.building import page
+from stud_cli.replay.page.scenes import EVERYBODY, HandScenes, Scene
+from stud_cli.replay.page.writing import scenes_of
+from stud_cli.replay.reel import Reel
 from stud_core import deck_events as de
 from stud_core import events as ev
 from stud_core.cards import card_name
 from stud_core.clear_deck import ClearDeck
 from stud_eventlog.log import CommitLog
+from stud_replay.viewing import Viewer
 from stud_service.sealing import open_seed
 from stud_wire.commits import decode_commit
 from tests.support.hand_index import RING, Made
@@ -25,6 +27,7 @@ from tests.support.hand_index import RING, Made
 class Hidden(msgspec.Struct):
     """A hand's down cards by seat, and the version at which a seat showed them."""
 
+    who: dict[int, str] = msgspec.field(default_factory=dict)
     down: dict[int, list[int]] = msgspec.field(default_factory=dict)
     shown_at: dict[int, int] = msgspec.field(default_factory=dict)
 
@@ -51,7 +54,9 @@ async def hidden_in(made: Made, number: int = 0) -> dict[int, Hidden]:
     hand_no = 0
     async for stored in made.log.read_all(table._log.name):
         for event in decode_commit(stored.body).events:
-            if isinstance(event, ev.CardsDealt):
+            if isinstance(event, ev.HandStarted):
+                found.setdefault(event.hand_no, Hidden()).who = {who.seat: who.account for who in event.dealt_in}
+            elif isinstance(event, ev.CardsDealt):
                 hand_no = event.hand_no
                 hand = found.setdefault(hand_no, Hidden())
                 for card in event.down:
@@ -62,20 +67,24 @@ async def hidden_in(made: Made, number: int = 0) -> dict[int, Hidden]:
 
 
 async def directed(
-    log: CommitLog, table_id: str, hands: tuple[int, int] | None = None, opened: Opened | None = None
-) -> Director:
-    """A director who has seen a table's whole log."""
-    director = Director(hands, opened)
-    async for step in steps(log, table_id):
-        director.take(step)
-    return director
+    log: CommitLog, table_id: str, hands: tuple[int, int] | None = None, viewer: Viewer = EVERYBODY
+) -> list[HandScenes]:
+    """The scenes of a table's hands."""
+    reel = Reel(log, table_id, viewer)
+    await reel.fold()
+    return await scenes_of(reel, hands)
 
 
-async def page_of(made: Made, number: int = 0, hands: tuple[int, int] | None = None, **changes: Any) -> bytes:
-    """The page of a made table; ``changes`` are fields of its configuration."""
-    table = made.tables[number]
-    director = await directed(made.log, table.state.rules.table_id, hands)
-    return page(msgspec.structs.replace(table.state.rules, **changes), director.hands)
+async def page_of(made: Made, number: int = 0, hands: tuple[int, int] | None = None) -> bytes:
+    """The page of a made table."""
+    rules = made.tables[number].state.rules
+    return page(rules, await directed(made.log, rules.table_id, hands))
+
+
+def words(scene: Scene) -> str:
+    """All that a scene says."""
+    lines = [*scene.say, *([scene.next] if scene.next else [])]
+    return "; ".join([f"{line.what} {line.why}" for line in lines])
 
 
 def renamed(hands: list[HandScenes], name: str) -> list[HandScenes]:
@@ -94,14 +103,14 @@ def leaks(hands: list[HandScenes], hidden: dict[int, Hidden]) -> list[str]:
         for scene in hand.scenes:
             secret = hidden[hand.hand_no].at(scene.v) if hand.hand_no in hidden else set()
             drawn = {card for seat in scene.seats.values() for card, _ in seat.cards} & secret
-            said = {card for card in secret if names(scene.say, card)}
+            said = {card for card in secret if names(words(scene), card)}
             found += [f"hand {hand.hand_no}, version {scene.v}: {card_name(card)}" for card in drawn | said]
     return found
 
 
 def names(text: str, card: int) -> bool:
     """Whether a text names a card."""
-    return re.search(rf"(?<!\w){card_name(card).replace('T', '10')}(?!\w)", text) is not None
+    return re.search(rf"(?<!\w){card_name(card)}(?!\w)", text) is not None
 
 
 class Reader(HTMLParser):

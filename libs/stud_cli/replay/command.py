@@ -12,11 +12,11 @@ import typer
 from stud_cli.exit_codes import could_not_run, said_as
 from stud_cli.index.asking import moment_ms
 from stud_cli.inspect.log import open_log
-from stud_cli.inspect.page.writing import hand_range, write_page
 from stud_cli.local.progress import Waiting
 from stud_cli.local.stopping import run_with_one_stop
 from stud_cli.output import DataDir, console, last_line, notes
 from stud_cli.replay import printing
+from stud_cli.replay.page.writing import hand_range, write_page
 from stud_cli.replay.reel import Reel
 from stud_eventlog.types import EventLogError
 from stud_replay import navigation

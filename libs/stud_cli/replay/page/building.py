@@ -19,11 +19,11 @@ from typing import Any, Final
 import msgspec
 
 from stud_cli.drawing import money
-from stud_cli.inspect.page.scenes import HandScenes
+from stud_cli.replay.page.scenes import HandScenes, Line
 from stud_core.cards import DECK_SIZE, card_name
 from stud_core.ruleset import TableConfig
 
-MOST_BYTES: Final = 8 * 1024 * 1024
+MOST_BYTES: Final = 12 * 1024 * 1024
 """What a phone still opens within a second or two; some 350 hands. Whoever wants more makes several pages."""
 
 _RULES: Final = {"playnow": "PlayNow"}
@@ -113,8 +113,14 @@ def _written(number: int, hand: HandScenes) -> str:
     parts = [f'<section data-hand="{number}"><h2>Hand {hand.hand_no}</h2><ol>']
     for scene in hand.scenes:
         at = dt.datetime.fromtimestamp(scene.at / 1000, dt.UTC)
-        parts.append(f"<li>{at:%H:%M:%S} {escape(scene.say)}.</li>")
+        told = "; ".join([_told(line) for line in scene.say])
+        parts.append(f"<li>{at:%H:%M:%S} {told}</li>")
     return "".join([*parts, "</ol></section>"])
+
+
+def _told(line: Line) -> str:
+    why = f" <small>{escape(line.why)}</small>" if line.why else ""
+    return f"{escape(line.what)}{why}"
 
 
 def _hash(text: str) -> str:

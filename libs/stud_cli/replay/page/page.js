@@ -122,7 +122,7 @@
     list.replaceChildren();
     let part = null;
     for (let number = first; number < end; number += 1) {
-      const {street, say, at: when} = steps[number];
+      const {street, at: when} = steps[number];
       if (street && street !== part) {
         part = street;
         list.append(make("li", "part", street));
@@ -137,7 +137,7 @@
       const go = make("button");
       go.type = "button";
       go.dataset.step = String(number);
-      go.append(make("span", "", say), make("span", "clock", clock(when)));
+      go.append(make("span", "", words(steps[number])), make("span", "clock", clock(when)));
       go.addEventListener("click", () => { stop(); show(number); });
       line.append(go);
       list.append(line);
@@ -163,6 +163,13 @@
     }
   };
 
+  const told = (line, kind) => {
+    const node = make("span", kind === "next" ? "line next" : "line", line.what);
+    if (line.why) node.append(" ", make("span", "why", line.why));
+    return node;
+  };
+  const words = (step) => step.say.map((line) => line.what).join("; ");
+
   const show = (number) => {
     at = Math.max(0, Math.min(steps.length - 1, number));
     const now = handOf(at);
@@ -173,13 +180,12 @@
     const step = steps[at];
     const {first} = hands[hand];
     drawTable(step);
-    $("say").replaceChildren(step.say);
-    if (step.next) $("say").append(make("span", "next", `${step.next}`));
+    $("say").replaceChildren(...step.say.map(told), ...(step.next ? [told(step.next, "next")] : []));
     $("when").textContent = `${day(step.at)} ${clock(step.at)} UTC`;
     $("ver").textContent = ` · version ${step.v}`;
     const scrub = $("scrub");
     scrub.value = String(at - first);
-    scrub.setAttribute("aria-valuetext", `step ${at - first + 1} of ${endOf(hand) - first}: ${step.say}`);
+    scrub.setAttribute("aria-valuetext", `step ${at - first + 1} of ${endOf(hand) - first}: ${words(step)}`);
     $("where").textContent = `step ${at - first + 1} of ${endOf(hand) - first}`;
     $("back").disabled = at === 0;
     $("on").disabled = at === steps.length - 1;
