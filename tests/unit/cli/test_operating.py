@@ -4,6 +4,7 @@ they are sure.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import time
@@ -13,8 +14,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from stud.wallet.v1 import wallet_service_pb2 as wallet
+from stud_cli import exit_codes
 from stud_cli.main import app
 from stud_cli.operate import desk as desks
+from stud_cli.operate.common import Asked
 from stud_cli.operate.completing import knobs, presets
 from stud_cli.operate.identity import read_claims, span
 from stud_cli.operate.knobs import KNOBS, WrongValue, value_of, wanted
@@ -283,6 +287,27 @@ def test_an_unknown_outcome_is_told_with_the_command_that_asks_again(keys: Path)
     own = run(*PAUSE, "--as", "olga", "--request-id", "r-7", *NOBODY).stderr.splitlines()[-1]
     assert own.count("--request-id") == 1
     assert "--request-id r-7" in own
+
+
+async def test_a_call_that_is_interrupted_says_how_to_ask_again(capsys: pytest.CaptureFixture[str]):
+    asked = asyncio.Event()
+
+    async def never_answered(_: Any) -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    request = wallet.DepositRequest(account="ada")
+    exit_codes.words.set(("account", "deposit", "ada", "5", "--currency", "EUR"))
+    desk = desks.Desk(Asked(as_name="carl", request_id="r-7"), ["cashier"], decides=True)
+    call = asyncio.create_task(desk.decide(never_answered, request))
+    await asked.wait()
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert request.request_id == "r-7"
+    said = capsys.readouterr().err
+    assert "nobody knows whether it was done" in said
+    assert "account deposit ada 5 --currency EUR --request-id r-7" in said
 
 
 def test_what_only_looks_has_no_outcome(keys: Path):
