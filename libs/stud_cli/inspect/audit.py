@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 import typer
+from rich.console import Console
 from rich.markup import escape
 
 from stud_cli.drawing import money
@@ -17,10 +18,13 @@ from stud_cli.inspect.escrows import TableBook, cash_out_problems, escrow_proble
 from stud_cli.inspect.ledgers import Ledger, read_ledger
 from stud_cli.inspect.log import open_log
 from stud_cli.inspect.table_history import steps
-from stud_cli.inspect.verdicts import Verdicts, read_verdicts
+from stud_cli.inspect.verdicts import Final, Verdicts, read_verdicts
+from stud_cli.inspect.watching import Watch
 from stud_cli.local.stopping import run_with_one_stop
 from stud_cli.output import DataDir, JsonFlag, console, last_line, notes, table_of
 from stud_core import conservation
+from stud_core import verdict_events as ve
+from stud_core.deck_events import LogRef
 from stud_core.ledger.names import CASHIER, RAKE, escrow, parse_escrow
 from stud_core.ruleset import TableConfig
 from stud_core.state import Sit, Table
@@ -32,6 +36,9 @@ from stud_wire.commits import decode_commit
 
 ON_ITS_WAY_S = 0.5
 """What is on its way between two logs arrives within this time where the services run."""
+
+
+_NOWHERE = LogRef("", 0, 0, b"")
 
 
 class Audit(msgspec.Struct):
@@ -57,7 +64,7 @@ def audit(data: DataDir = None, json_output: JsonFlag = False) -> None:
     Example: stud audit --json
     """
     with said_as("the log cannot be audited: {}", EventLogError, WireError):
-        found, ledgers = run_with_one_stop(_audit(data))
+        found, ledgers = run_with_one_stop(_audit(data, quiet=json_output))
     if json_output:
         for problem in found.problems:
             notes.print(f"problem {problem}", markup=False, soft_wrap=True)
@@ -92,36 +99,36 @@ def show(found: Audit, ledgers: Iterable[Ledger]) -> None:
     console.print("[green]ok[/green]" if found.ok else "[red]not ok[/red]")
 
 
-async def _audit(data: Path | None) -> tuple[Audit, list[Ledger]]:
+async def _audit(data: Path | None, *, quiet: bool) -> tuple[Audit, list[Ledger]]:
     async with open_log(data) as opened:
-        return await audit_log(opened.log)
+        return await audit_log(opened.log, None if quiet else notes)
 
 
-async def audit_log(log: EventLog) -> tuple[Audit, list[Ledger]]:
+async def audit_log(log: EventLog, console: Console | None = None) -> tuple[Audit, list[Ledger]]:
     """Audit everything in a log. Where the system runs, only what two readings agree on is a problem.
 
     Logs are read one after the other, so money on its way between two of them may be seen in neither.
     """
-    found, ledgers = await _read(log)
+    found, ledgers = await _read(log, Watch(console))
     if found.problems:
         seen = set(found.problems)
         await asyncio.sleep(ON_ITS_WAY_S)
-        found, ledgers = await _read(log)
+        found, ledgers = await _read(log, Watch(console))
         found.problems = [problem for problem in found.problems if problem in seen]
     return found, ledgers
 
 
-async def _read(log: EventLog) -> tuple[Audit, list[Ledger]]:
+async def _read(log: EventLog, watch: Watch) -> tuple[Audit, list[Ledger]]:
     """A log that cannot be read is a problem, and what the others say is still audited."""
     found = Audit()
     ledgers: list[Ledger] = []
-    verdicts = Verdicts()
-    for currency in await log.scan_streams("ledger"):
+    verdicts, keep = Verdicts(), figures_of(ledgers)
+    for currency in watch.over(await log.scan_streams("ledger"), "ledgers"):
         with _readable(found, f"ledger {currency}"):
             ledgers.append(await read_ledger(log, currency))
-    for shard in range(keys.SHARDS):
+    for shard in watch.over(range(keys.SHARDS), "verdicts"):
         with _readable(found, f"verdicts of shard {shard}"):
-            await read_verdicts(log, [shard], verdicts)
+            await read_verdicts(log, [shard], verdicts, keep)
     found.disputed = verdicts.open_disputes
     for ledger in ledgers:
         _check_ledger(found, ledger)
@@ -130,9 +137,9 @@ async def _read(log: EventLog) -> tuple[Audit, list[Ledger]]:
         causes.merge(ledger.causes)
     by_currency = {ledger.currency: ledger for ledger in ledgers}
     tables = await log.scan_streams("table")
-    for table_id in tables:
+    for table_id in watch.over(tables):
         with _readable(found, f"table {table_id}"):
-            await _check_table(found, log, table_id, by_currency, verdicts)
+            watch.hands += await _check_table(found, log, table_id, by_currency, verdicts)
     for table_id in sorted(verdicts.final.keys() - set(tables)):
         found.problems.append(f"table {table_id}: has verdicts, but no log")
     for table_id in await log.scan_streams("deck"):
@@ -143,6 +150,22 @@ async def _read(log: EventLog) -> tuple[Audit, list[Ledger]]:
         if not any(problem.endswith(what) for problem in found.problems):
             found.problems.append(f"{name}: {what}")
     return found, ledgers
+
+
+def figures_of(ledgers: Iterable[Ledger]) -> Callable[[Final], Final]:
+    """Return what keeps of a verdict only its figures, and none of them twice: there are as many as hands were ever
+    played, and the ledger has booked nearly all of them.
+    """
+
+    def keep(event: Final) -> Final:
+        booked = [ledger.settled[event.table].get(event.hand_no) for ledger in ledgers if event.table in ledger.settled]
+        same = [entry.postings for entry in booked if entry is not None and entry.postings == event.postings]
+        figures = same[0] if same else event.postings
+        if isinstance(event, ve.HandVerified):
+            return msgspec.structs.replace(event, table="", table_ref=_NOWHERE, deck_ref=_NOWHERE, postings=figures)
+        return msgspec.structs.replace(event, postings=figures)
+
+    return keep
 
 
 @contextmanager
@@ -166,7 +189,8 @@ def _check_ledger(found: Audit, ledger: Ledger) -> None:
 
 async def _check_table(
     found: Audit, log: CommitLog, table_id: str, ledgers: dict[str, Ledger], verdicts: Verdicts
-) -> None:
+) -> int:
+    """Check one table; return how many hands it has played."""
     table = Table()
     book = TableBook()
     async for step in steps(log, table_id):
@@ -175,7 +199,7 @@ async def _check_table(
         for event in step.commit.events:
             book.note(event, table)
     if table.config is None:
-        return
+        return 0
     for any_ledger in ledgers.values():
         _check_funds(found, table.config, any_ledger, book.asked)
     problem = conservation.check(table)
@@ -200,6 +224,7 @@ async def _check_table(
         paid = ledger.paid.get(table_id, {})
         found.problems += [f"table {table_id} {what}" for what in cash_out_problems(book, paid)]
         found.problems += [f"table {table_id} {what}" for what in escrow_problems(book, table, ledger)]
+    return len(book.deltas)
 
 
 def _check_funds(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 
 import msgspec
 
 from stud_cli.inspect.lost_ends import Causes
+from stud_core.events import Delta
 from stud_core.ledger import events as le
 from stud_core.ledger.names import guarded, player
 from stud_core.ledger.postings import postings_of
@@ -75,6 +77,12 @@ async def read_ledger(log: CommitLog, currency: str) -> Ledger:
     return out
 
 
+def _sparing(event: le.HandSettled) -> le.HandSettled:
+    """The same with names that exist once: there are as many settlements as hands were ever played."""
+    postings = [Delta(line.sitting_no, sys.intern(line.account), line.delta) for line in event.postings]
+    return msgspec.structs.replace(event, table=sys.intern(event.table), postings=tuple(postings))
+
+
 def _note(event: object, out: Ledger, blocked: dict[tuple[str, int], str]) -> None:
     if isinstance(event, le.Deposited):
         out.deposited[event.account] += event.amount
@@ -85,7 +93,7 @@ def _note(event: object, out: Ledger, blocked: dict[tuple[str, int], str]) -> No
     elif isinstance(event, le.TopUpFunded):
         out.funded[event.table][event.sitting_no, event.top_up_no] = event.account, event.amount
     elif isinstance(event, le.HandSettled):
-        out.settled[event.table][event.hand_no] = event
+        out.settled[sys.intern(event.table)][event.hand_no] = _sparing(event)
         blocked.pop((event.table, -event.hand_no), None)
     elif isinstance(event, le.SettlementBlocked):
         blocked[event.table, -event.hand_no] = f"hand {event.hand_no}: {event.reason}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 
 import msgspec
 
@@ -31,10 +31,20 @@ class Verdicts(msgspec.Struct):
         return sum(len(hands.keys() - self.final.get(table, {}).keys()) for table, hands in self.disputed.items())
 
 
+def whole(event: Final) -> Final:
+    """All of a verdict."""
+    return event
+
+
 async def read_verdicts(
-    log: CommitLog, shards: Iterable[int] = range(keys.SHARDS), into: Verdicts | None = None
+    log: CommitLog,
+    shards: Iterable[int] = range(keys.SHARDS),
+    into: Verdicts | None = None,
+    keep: Callable[[Final], Final] = whole,
 ) -> Verdicts:
-    """Read the verdict logs of some shards, all by default. Raises ChainBroken, WireError."""
+    """Read the verdict logs of some shards, all by default; ``keep`` says what of each is kept. Raises ChainBroken,
+    WireError.
+    """
     out = Verdicts() if into is None else into
     for shard in shards:
         async for version, event in _events(log, keys.verdicts(shard), out.causes):
@@ -42,7 +52,7 @@ async def read_verdicts(
                 if event.hand_no in out.final[event.table]:
                     out.doubled.append((event.table, event.hand_no))
                     continue
-                out.final[event.table][event.hand_no] = event
+                out.final[event.table][event.hand_no] = keep(event)
                 out.versions[event.table, event.hand_no] = version
             elif isinstance(event, ve.HandDisputed):
                 out.disputed[event.table][event.hand_no] = event

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.progress import Progress
 
 from rules_service.findings import Obstacle
 from stud_cli.exit_codes import FINE, FOUND, could_not_run, said_as
@@ -17,6 +15,7 @@ from stud_cli.inspect.findings import Hand, Verification
 from stud_cli.inspect.log import open_log
 from stud_cli.inspect.table_history import Step, steps
 from stud_cli.inspect.verdicts import Final, Verdicts, read_verdicts
+from stud_cli.inspect.watching import Watch
 from stud_cli.local.stopping import run_with_one_stop
 from stud_cli.output import DataDir, JsonFlag, console, last_line, notes, table_of
 from stud_core import conservation
@@ -60,8 +59,7 @@ async def _verify(only: str, data: Path | None, *, quiet: bool) -> Verification:
         key = referee_key(opened.keys_dir)
         if key is None:
             notes.print("[yellow]note[/yellow] no referee key at hand: decks are compared, not opened")
-        with Progress(console=notes, disable=quiet or not notes.is_terminal, transient=True) as progress:
-            found = await verify_log(opened.log, only, key, lambda ids: progress.track(ids, description="tables"))
+        found = await verify_log(opened.log, only, key, Watch(None if quiet else notes))
         if only and not found.tables and not found.problems:
             could_not_run(f"there is no table {only!r} in this log")
         if found.has_another_key:
@@ -74,21 +72,30 @@ async def _verify(only: str, data: Path | None, *, quiet: bool) -> Verification:
         return found
 
 
-async def verify_log(
-    log: EventLog, only: str | None, key: Key | None, watch: Callable[[list[str]], Iterable[str]] = iter
-) -> Verification:
-    """Verify one table, or everything. ``watch`` is handed the tables to go through, and may show how far it is."""
+async def verify_log(log: EventLog, only: str | None, key: Key | None, watch: Watch | None = None) -> Verification:
+    """Verify one table, or everything. ``watch`` shows how far it is.
+
+    Verdicts are read shard by shard with the tables they are about: there are as many as hands were ever played.
+    """
     tables = [only] if only else await _tables(log)
     found = Verification()
-    verdicts = await _verdicts(log, found, only)
-    for table_id in watch(tables):
+    unread = set() if only else set(range(keys.SHARDS))
+    verdicts, shard = Verdicts(), -1
+    watch = watch or Watch()
+    for table_id in watch.over(sorted(tables, key=lambda name: (keys.shard_of(name), name))):
+        if keys.shard_of(table_id) != shard:
+            shard = keys.shard_of(table_id)
+            unread.discard(shard)
+            verdicts = await _verdicts(log, found, shard)
         await verify_table(log, table_id, verdicts, key, found)
+        watch.hands = found.hands
+    for shard in sorted(unread):
+        await _verdicts(log, found, shard)
     if not only:
         for currency in await log.scan_streams("ledger"):
             await _verify_chain(log, keys.ledger_log(currency), f"ledger {currency}", found)
     if found.has_another_key:
         found.problems = [problem for problem in found.problems if not problem.what.endswith(f"({Obstacle.WRONG_KEY})")]
-    found.causes.merge(verdicts.causes)
     for name, version, what in await found.causes.cut_off(log):
         if not any((p.table, p.version) == (name, version) and p.what.endswith(what) for p in found.problems):
             found.add(name, version, what)
@@ -100,14 +107,14 @@ async def _tables(log: EventLog) -> list[str]:
     return sorted({*await log.scan_streams("table"), *await log.scan_streams("deck")})
 
 
-async def _verdicts(log: CommitLog, found: Verification, only: str | None) -> Verdicts:
-    """Read all verdicts; a shard whose log is broken is a problem, and its hands then lack their verdicts."""
+async def _verdicts(log: CommitLog, found: Verification, shard: int) -> Verdicts:
+    """Read a shard's verdicts. Where its log is broken that is a problem, and its hands then lack their verdicts."""
     out = Verdicts()
-    for shard in [keys.shard_of(only)] if only else range(keys.SHARDS):
-        try:
-            await read_verdicts(log, [shard], out)
-        except (ChainBroken, WireError) as error:
-            found.add(f"verdicts of shard {shard}", getattr(error, "version", 0), str(error))
+    try:
+        await read_verdicts(log, [shard], out)
+    except (ChainBroken, WireError) as error:
+        found.add(f"verdicts of shard {shard}", getattr(error, "version", 0), str(error))
+    found.causes.merge(out.causes)
     return out
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.progress import Progress
 
 from stud_cli.inspect.audit import audit_log
 from stud_cli.inspect.verify import referee_key, verify_log
+from stud_cli.inspect.watching import Watch
 from stud_cli.load.places import Place
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import EventLogError
@@ -27,15 +27,13 @@ async def look_at_the_log(report: Report, place: Place, console: Console | None)
         report.checks[Rule.AUDIT] = report.checks[Rule.VERIFY] = f"not done: {error}"
         return
     try:
-        audit, _ = await audit_log(log)
+        audit, _ = await audit_log(log, console)
         problems = list(audit.problems)
         if audit.disputed:
             problems.append(f"{audit.disputed} hands are disputed")
         report.found(Rule.AUDIT, problems)
         report.checks[Rule.AUDIT] = f"{audit.accounts} accounts, sum {audit.ledger_sum}, {len(problems)} problems"
-        with Progress(console=console, disable=console is None or not console.is_terminal, transient=True) as bar:
-            key = referee_key(place.keys_dir)
-            found = await verify_log(log, None, key, lambda ids: bar.track(ids, description="verify"))
+        found = await verify_log(log, None, referee_key(place.keys_dir), Watch(console))
         report.found(Rule.VERIFY, (f"{p.table} version {p.version}: {p.what}" for p in found.problems))
         report.checks[Rule.VERIFY] = f"{found.tables} tables, {found.hands} hands, {len(found.problems)} problems"
     finally:
