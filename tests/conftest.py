@@ -9,7 +9,7 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
-from tests.support.deep import QUICK
+from tests.support.deep import NOT_QUICK, QUICK
 from tests.support.processes import WITH_PROCESSES, none_started
 
 # In CI the examples are the same in every run: a red build must be reproducible.
@@ -27,9 +27,22 @@ os.environ["COLUMNS"] = "80"
 _plainly = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
 structlog.configure(processors=[*structlog.get_config()["processors"][:-1], _plainly])
 
+HERE = Path(__file__).parent
 SEARCHING = {"property", "exhaustive", "oracle"}
 SYSTEM = "e2e"
 UNTRACED = {*SEARCHING, SYSTEM, "arch"}
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out of a quick run what it is too short for."""
+    if QUICK and collection_path.is_relative_to(HERE) and str(collection_path.relative_to(HERE)) in NOT_QUICK:
+        return True
+    return None
+
+
+def pytest_report_header() -> list[str]:
+    """Say that a quick run is not all."""
+    return [f"quick: {len(NOT_QUICK)} folders and files are left out (tests/support/deep.py)"] if QUICK else []
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -38,8 +51,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     does, a test is marked `traced`), and who looks at the repository runs nothing of it. The system's tests take
     longest, so they begin first.
     """
-    here = Path(__file__).parent
-    folders = {path: path.relative_to(here).parts[0] for path in {item.path for item in items}}
+    folders = {path: path.relative_to(HERE).parts[0] for path in {item.path for item in items}}
     for item in items:
         folder = folders[item.path]
         if folder in SEARCHING or getattr(getattr(item, "obj", None), "is_hypothesis_test", False):

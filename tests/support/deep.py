@@ -15,6 +15,34 @@ DEEP = os.environ.get("STUD_DEEP") == "1"
 QUICK = os.environ.get("STUD_QUICK") == "1"
 
 
+_SEARCH = "it searches"
+_ALL = "it goes through everything there is of its kind"
+_LIVES = "systems live for minutes of their own time in it"
+NOT_QUICK = {
+    "exhaustive": _SEARCH,
+    "oracle": _SEARCH,
+    "property": _SEARCH,
+    "unit/deck/test_shuffle_statistics.py": _SEARCH,
+    "unit/hands/test_adjudicate_actors.py": _SEARCH,
+    "unit/hands/test_adjudicate_hidden.py": _SEARCH,
+    "unit/hands/test_adjudicate_known_hands.py": _ALL,
+    "unit/hands/test_adjudicate_made_up.py": _SEARCH,
+    "unit/hands/test_impossible_hands.py": _ALL,
+    "unit/referee/test_honest_hands.py": _SEARCH,
+    "unit/cli/test_escrows.py": _ALL,
+    "unit/cli/test_page.py": _ALL,
+    "unit/replay/test_words.py": _ALL,
+    "unit/service/test_feeds.py": _LIVES,
+    "unit/table/test_clock_set.py": _LIVES,
+    "unit/table/test_feeds_are_copies.py": _LIVES,
+    "unit/table/test_trouble.py": _LIVES,
+    "unit/test_made_logs.py": _ALL,
+}
+"""Folders and files of tests that a quick run leaves out, for it is to end within a minute, and why: together they take
+as long as all the rest.
+"""
+
+
 def either(usual: T, deep: T, quick: T | None = None) -> T:
     """The usual number, or the one of a deep or a quick run; what does not take long needs none for a quick one."""
     if QUICK and quick is not None:
