@@ -97,7 +97,8 @@
     felt.replaceChildren();
     const middle = make("div", "middle");
     middle.append(make("span", "street", step.street || "before the first hand"));
-    middle.append(make("span", "pot", `pot ${money(step.pot || 0)}`));
+    const paid = step.street === "the end" && !step.pot && hands[hand].pot;
+    middle.append(make("span", "pot", paid ? `pot ${money(paid)} paid` : `pot ${money(step.pot || 0)}`));
     if (step.common !== undefined) {
       const common = make("span", "common", "common card ");
       common.append(card(step.common, false));
@@ -181,6 +182,7 @@
     const {first} = hands[hand];
     drawTable(step);
     $("say").replaceChildren(...step.say.map(told), ...(step.next ? [told(step.next, "next")] : []));
+    $("said").scrollTop = 0;
     $("when").textContent = `${day(step.at)} ${clock(step.at)} UTC`;
     $("ver").textContent = ` · version ${step.v}`;
     const scrub = $("scrub");
