@@ -12,7 +12,7 @@ import pytest
 from stud_cli.index import store as stores
 from stud_cli.index import updating
 from stud_cli.index.finding import Wanted, find
-from stud_cli.index.gathering import State
+from stud_cli.index.gathering import Gathered, Notes, State, gather
 from stud_cli.index.store import SCHEMA, Store, discard, in_memory, open_store
 from stud_cli.index.updating import Progress, Update, bring_up_to_date
 from stud_core import events as ev
@@ -115,6 +115,24 @@ async def test_pot_and_showdown_are_those_of_the_table():
                 assert (hand["pot"], hand["showdown"]) == (pot, len(live) > 1)
                 assert (hand["started_at_ms"], hand["ended_at_ms"]) == (start, at_ms)
     assert 5 < showdowns < 55
+
+
+@pytest.mark.parametrize(("rank", "showdown"), [(0, False), (1609, True)])
+def test_who_wins_uncalled_and_shows_came_to_no_showdown(rank: int, showdown: bool):
+    """Their hand is not ranked; a showdown ranks every hand it shows."""
+    dealt_in = (ev.DealtIn(1, 1, "ada", 950), ev.DealtIn(2, 2, "bea", 950))
+    deltas = (ev.Delta(1, "ada", 50), ev.Delta(2, "bea", -50))
+    stacks = (ev.SeatStack(1, 1, 1050), ev.SeatStack(2, 2, 950))
+    found = Gathered()
+    events = (
+        ev.HandStarted(1, 1, "b", 0, dealt_in),
+        ev.PotAwarded(0, 100, 0, (ev.Share(1, 100, 1050),)),
+        ev.HandShown(1, (1, 2), rank),
+        ev.HandEnded(1, 1, stacks, deltas, 0),
+    )
+    gather(Notes(), events, 9, 1000, found)
+    (hand,) = found.hands
+    assert (hand.showdown, hand.pot, [who.delta for who in hand.players]) == (showdown, 100, [50, -50])
 
 
 async def test_a_voided_hand_moves_nothing():
