@@ -90,6 +90,21 @@ def _is_secret(value: object, secrets: list[bytes]) -> bool:
     return isinstance(value, bytes) and any(secret in value for secret in secrets)
 
 
+FIELDS = {
+    *{"table", "name", "ruleset", "currency", "small_bet", "big_bet", "hand_no", "from_version", "version", "pot"},
+    *{"started_at_ms", "ended_at_ms", "rake", "showdown", "voided", "disputed", "state", "players"},
+}
+"""Of a hand, as `stud hands --json` prints it."""
+
+
+def leaks_in_json(answer: dict[str, Any]) -> list[str]:
+    """What an answer must not hold and does: fields nobody has looked at, and cards in words."""
+    found = [f"field {name}" for hand in answer["hands"] for name in sorted(hand.keys() - FIELDS)]
+    players = [who for hand in answer["hands"] for who in hand["players"]]
+    found += [f"field {name}" for who in players for name in sorted(who.keys() - {"seat", "account", "delta"})]
+    return found + [text for text in texts_of(answer) if CARD.search(text)]
+
+
 def texts_of(value: object) -> Iterator[str]:
     """Every text in a JSON value, names of fields too."""
     if isinstance(value, str):
