@@ -10,7 +10,8 @@ def test_every_search_of_this_run_is_marked_as_one(request: pytest.FixtureReques
     assert [item.nodeid for item in drawn if not item.get_closest_marker("search")] == []
 
 
-def test_a_search_is_told_from_other_tests(pytester: pytest.Pytester):
+def test_a_search_is_told_from_other_tests(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("tests.support.deep.QUICK", False)  # a quick run has no searches to be told from others
     marks = "".join(f"\n  {mark}" for mark in ("search", "traced", "untraced", "process"))
     pytester.makeini(f"[pytest]\nasyncio_default_fixture_loop_scope = function\nmarkers ={marks}\n")
     pytester.makeconftest((ROOT / "tests/conftest.py").read_text())
