@@ -55,6 +55,9 @@ class Frame(msgspec.Struct, frozen=True):
     clocks: tuple[Clock, ...]
     entry: LogEntry
 
+    def __repr__(self) -> str:
+        return f"<Frame {self.table} {self.version}>"  # there may be down cards in it
+
 
 class Projector:
     """Makes frames of commits that follow each other; ``before`` is the table before the first of them, and stays as it
