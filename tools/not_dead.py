@@ -6,6 +6,7 @@ _: Any
 
 # Called by gRPC, by the name of the contract
 _.AuditDeck
+_.AuditDownCards
 _.ClearPreAction
 _.GetLegalActions
 _.ListRulesets

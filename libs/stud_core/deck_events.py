@@ -84,11 +84,14 @@ class DeckAwaited(E, frozen=True, gc=False):
 
 
 class DeckAudited(E, frozen=True, gc=False):
-    """An auditor is about to see a finished hand's deck; stands between the events of whatever hand is running."""
+    """An auditor is about to see a finished hand's deck, or the down cards of one ``account``; stands between the
+    events of whatever hand is running.
+    """
 
     hand_no: int
     auditor: str
     reason: str
+    account: str = ""
 
 
 DeckEvent = DeckCommitted | DeckSealed | DeckCardsDealt | DeckClosed | DeckAwaited | DeckAudited

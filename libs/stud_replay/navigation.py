@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Final
 
@@ -80,6 +81,21 @@ def at_time(timeline: Timeline, at_ms: int) -> int:
         if times[version - 1] <= at_ms:
             return version
     raise Nowhere(f"table {timeline.table_id} was opened later: its first version is of {times[0] if times else 0} ms")
+
+
+def hands_between(timeline: Timeline, first: int, last: int) -> list[HandEntry]:
+    """Return the hands that were played, at least in part, between two versions."""
+    hands = timeline.hands.all
+    begun = hands[: bisect_right(hands, last, key=_first)]
+    return begun[bisect_left(begun, first, key=_last) :]
+
+
+def _first(hand: HandEntry) -> int:
+    return hand.first
+
+
+def _last(hand: HandEntry) -> int:
+    return hand.last
 
 
 def search(timeline: Timeline, wanted: Wanted) -> Iterator[HandEntry]:

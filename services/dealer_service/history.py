@@ -8,6 +8,7 @@ import msgspec
 
 from dealer_service.seeds import Committed
 from stud_core.deck_events import DeckAwaited, DeckCardsDealt, DeckClosed, DeckCommitted, DeckSealed, LogRef
+from stud_core.events import DownCard
 from stud_eventlog.log import CommitLog
 from stud_eventlog.reading import read_forwards
 from stud_eventlog.types import ChainBroken, StoredCommit
@@ -19,11 +20,14 @@ PAGE = 16
 
 
 class HandRecord(msgspec.Struct):
-    """The deck of one hand as it was logged; ``table`` is the hand's range of the table's log once it is over."""
+    """The deck of one hand as it was logged; ``table`` is the hand's range of the table's log once it is over. ``down``
+    are the down cards in the order dealt, where the hand was read from the log.
+    """
 
     committed: Committed
     root: bytes = b""
     table: LogRef | None = None
+    down: tuple[DownCard, ...] = ()
 
     @property
     def closed(self) -> bool:
@@ -90,6 +94,8 @@ async def _read_hand(log: CommitLog, stream: str, version: int, hand_no: int) ->
                 record = HandRecord(event)
             elif record is not None and isinstance(event, DeckSealed):
                 record.root = event.merkle_root
+            elif record is not None and isinstance(event, DeckCardsDealt):
+                record.down += event.down
             elif record is not None and isinstance(event, DeckClosed):
                 record.table = event.table
     return record

@@ -12,17 +12,19 @@ import structlog
 from dealer_service.history import HandRecord, find_hand
 from dealer_service.seeds import Seeds
 from dealer_service.shoe import Shoe, Shoes
+from dealer_service.whose import seat_in
 from stud.common.v1 import card_pb2
 from stud.dealer.v1 import dealer_service_pb2 as pb
 from stud.dealer.v1 import dealer_service_pb2_grpc as rpc
 from stud_core.cards import DECK_SIZE
+from stud_core.clear_deck import ClearDeck
 from stud_core.deck import decide_stacked
 from stud_core.deck_events import DeckAudited, LogRef
 from stud_core.rejection import Rejection
 from stud_core.secret import SecretCards
 from stud_core.shuffle import check_deck
 from stud_eventlog.types import EventLogError
-from stud_service.checks import require_hand_no, require_request_id, require_table, require_text
+from stud_service.checks import require_account, require_hand_no, require_request_id, require_table, require_text
 from stud_service.identity import caller, require
 from stud_service.interests import Interests, dealt_into, refuse_dealt_in
 from stud_service.log_writer import refusal_of
@@ -95,31 +97,53 @@ class DealerServicer(rpc.DealerServiceServicer):
         return shoe.deck.commitment
 
     async def AuditDeck(self, request: pb.AuditDeckRequest, context: Any) -> pb.AuditDeckResponse:
-        auditor = require("auditor").account
-        table, hand_no = require_table(request.table), require_hand_no(request.hand_no)
-        reason = require_text(request.reason, "reason", MAX_REASON)
+        auditor, table, hand_no, reason = _who_and_why(request)
         with _log_trouble():
-            await self._interests.refuse_seated(auditor, table, "auditor")
-            record = await self._find(table, hand_no)
-            if record.table is None:
-                raise Refused("HAND_RUNNING", f"hand {hand_no} is not over; its deck stays sealed")
-            await self._refuse_player(auditor, record.table, hand_no)
-
-        # Written down before anything is opened: nobody sees a deck without leaving a trace that stays.
-        with _log_trouble():
-            async with self._shoes.use(table) as shoe:
-                audited = [DeckAudited(hand_no, auditor, reason)]
-                version = (await shoe.decided(lambda: shoe.record(audited, actor=auditor))).version
-        clear = self._seeds.open(table, record.committed)
-        proven = clear.commitment == record.committed.commitment and record.root in {b"", clear.root}
-        log.warning(
-            "deck_audited", table=table, hand=hand_no, version=version, auditor=auditor, reason=reason, proven=proven
-        )
+            record, _ = await self._closed(auditor, table, hand_no)
+            clear, proven = await self._open(table, record, DeckAudited(hand_no, auditor, reason))
         return pb.AuditDeckResponse(
             cards=[card_pb2.Card.ValueType(card + 1) for card in clear.cards],
             river_rank=clear.river_rank,
             proven=proven,
         )
+
+    async def AuditDownCards(self, request: pb.AuditDownCardsRequest, context: Any) -> pb.AuditDownCardsResponse:
+        auditor, table, hand_no, reason = _who_and_why(request)
+        account = require_account(request.account)
+        with _log_trouble():
+            record, hand = await self._closed(auditor, table, hand_no, whole=True)
+            seat = await seat_in(self._runtime.log, hand, hand_no, account)
+            if not seat:
+                text = f"{account} was not dealt into hand {hand_no}: want an account that was"
+                raise Refused("INVALID_FIELD", text, field="account")
+            clear, proven = await self._open(table, record, DeckAudited(hand_no, auditor, reason, account))
+        own = [clear.cards[card.pos] for card in record.down if card.seat == seat]
+        return pb.AuditDownCardsResponse(cards=[card_pb2.Card.ValueType(card + 1) for card in own], proven=proven)
+
+    async def _closed(
+        self, auditor: str, table: str, hand_no: int, *, whole: bool = False
+    ) -> tuple[HandRecord, LogRef]:
+        """Return the deck of a finished hand that this auditor may open (``whole``: with its deals), and the hand's
+        range of the table's log. Raises Refused.
+        """
+        await self._interests.refuse_seated(auditor, table, "auditor")
+        record = await self._find(table, hand_no, whole=whole)
+        if record.table is None:
+            raise Refused("HAND_RUNNING", f"hand {hand_no} is not over; its deck stays sealed")
+        await self._refuse_player(auditor, record.table, hand_no)
+        return record, record.table
+
+    async def _open(self, table: str, record: HandRecord, audited: DeckAudited) -> tuple[ClearDeck, bool]:
+        """Return a deck in clear, and whether commitment and root agree with it. The audit is written down before
+        anything is opened: nobody sees a card without leaving a trace that stays.
+        """
+        async with self._shoes.use(table) as shoe:
+            version = (await shoe.decided(lambda: shoe.record([audited], actor=audited.auditor))).version
+        clear = self._seeds.open(table, record.committed)
+        proven = clear.commitment == record.committed.commitment and record.root in {b"", clear.root}
+        told = {"auditor": audited.auditor, "reason": audited.reason, "account": audited.account, "proven": proven}
+        log.warning("deck_audited", table=table, hand=audited.hand_no, version=version, **told)
+        return clear, proven
 
     async def _refuse_player(self, auditor: str, hand: LogRef, hand_no: int) -> None:
         """Refuse whoever was dealt into the hand; everybody where the table's log does not say who was, for an audit
@@ -131,21 +155,28 @@ class DealerServicer(rpc.DealerServiceServicer):
             raise Refused("LOG_BROKEN", text, stream=hand.stream)
         refuse_dealt_in(auditor, players, hand_no, "auditor")
 
-    async def _find(self, table: str, hand_no: int) -> HandRecord:
-        """Return a hand's deck as logged. Raises Refused(UNKNOWN_TABLE, UNKNOWN_HAND)."""
+    async def _find(self, table: str, hand_no: int, *, whole: bool = False) -> HandRecord:
+        """Return a hand's deck as logged; ``whole``: with its deals. Raises Refused(UNKNOWN_TABLE, UNKNOWN_HAND)."""
         async with self._shoes.use(table) as shoe:
             version, deck, stream = shoe.head.version, shoe.deck, shoe.stream
         if not version:
             raise Refused("UNKNOWN_TABLE", f"the dealer has not heard of table {table!r}")
         newest = deck.hand_no
-        if hand_no == newest:
+        if hand_no == newest and not whole:
             return HandRecord(deck, deck.root, None if deck.closed is None or deck.running else deck.closed.table)
         record = None
-        if hand_no < newest:
+        if hand_no <= newest:
             record = await find_hand(self._runtime.log, stream, version, hand_no, self._runtime.heavy)
         if record is None:
             raise Refused("UNKNOWN_HAND", f"hand {hand_no} has no deck: the newest is that of hand {newest}")
         return record
+
+
+def _who_and_why(request: pb.AuditDeckRequest | pb.AuditDownCardsRequest) -> tuple[str, str, int, str]:
+    """Auditor, table, hand and reason of an audit. Raises Refused."""
+    auditor = require("auditor").account
+    table, hand_no = require_table(request.table), require_hand_no(request.hand_no)
+    return auditor, table, hand_no, require_text(request.reason, "reason", MAX_REASON)
 
 
 @contextmanager

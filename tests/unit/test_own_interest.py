@@ -64,6 +64,7 @@ def cash_out(sitting_no: int) -> Callable[[], wallet.ResolveCashOutRequest]:
     )
 
 
+CARDS_OF_ADA: dict[str, Any] = {"table": "t-1", "hand_no": 1, "account": ADA, "reason": "a test"}
 ABOUT_THE_TABLE = {
     "VoidHand": Call("table", lambda: pb.VoidHandRequest(table="t-1", hand_no=1, reason="a test"), hand=True),
     "PauseTable": Call("table", lambda: pb.PauseTableRequest(table="t-1", reason="a test")),
@@ -72,6 +73,7 @@ ABOUT_THE_TABLE = {
     "CloseTable": Call("table", lambda: pb.CloseTableRequest(table="t-1")),
     "StackDeck": Call("dealer", lambda: dealer.StackDeckRequest(table="t-1", hand_no=2, cards=DECK)),
     "AuditDeck": Call("dealer", lambda: dealer.AuditDeckRequest(table="t-1", hand_no=1, reason="a test"), hand=True),
+    "AuditDownCards": Call("dealer", lambda: dealer.AuditDownCardsRequest(**CARDS_OF_ADA), hand=True),
     "ResolveHand": Call(
         "rules", lambda: rules.ResolveHandRequest(table="t-1", hand_no=1, choice=VOID, reason="a test"), hand=True
     ),
@@ -125,7 +127,7 @@ class House:
         """Has somebody call, and returns DONE or why it was refused."""
         self._ids += 1
         request = call.request()
-        if name != "AuditDeck":
+        if not name.startswith("Audit"):
             request.request_id = f"own-{self._ids}"
         method = name.split(maxsplit=1)[0].rstrip(",")
         try:
@@ -240,11 +242,16 @@ async def test_whoever_was_dealt_into_a_hand_decides_nothing_about_that_hand(tmp
         await house.open()
         await left(house)
         about_hand = {name: call for name, call in ABOUT_THE_TABLE.items() if call.hand}
-        assert set(about_hand) == {"VoidHand", "AuditDeck", "ResolveHand"}
+        assert set(about_hand) == {"VoidHand", "AuditDeck", "AuditDownCards", "ResolveHand"}
         for name, call in about_hand.items():
             await house.refuses(name, call)
         answers = {name: await house.answer(name, call, EVE) for name, call in about_hand.items()}
-        assert answers == {"VoidHand": "HAND_ALREADY_ENDED", "AuditDeck": DONE, "ResolveHand": "ALREADY_DECIDED"}
+        assert answers == {
+            "VoidHand": "HAND_ALREADY_ENDED",
+            "ResolveHand": "ALREADY_DECIDED",
+            "AuditDeck": DONE,
+            "AuditDownCards": DONE,
+        }
         others = {name: call for name, call in ABOUT_THE_TABLE.items() if not call.hand and "own" not in name}
         for name, call in others.items():
             assert await house.answer(name, call, ADA) != "OWN_INTEREST", name

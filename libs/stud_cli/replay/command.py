@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,8 +14,10 @@ from stud_cli.index.asking import moment_ms
 from stud_cli.inspect.log import open_log
 from stud_cli.local.progress import Waiting
 from stud_cli.local.stopping import run_with_one_stop
+from stud_cli.operate.common import EndpointsOption, KeysOption, TokenFileOption
 from stud_cli.output import DataDir, console, last_line, notes
 from stud_cli.replay import printing
+from stud_cli.replay.own_cards import OwnCards, Services
 from stud_cli.replay.page.writing import hand_range, write_page
 from stud_cli.replay.reel import Reel
 from stud_eventlog.types import EventLogError
@@ -69,10 +71,24 @@ def replay(
         Path | None, typer.Option("--html", help="Write hands as one page to look at and to send.", show_default=False)
     ] = None,
     hands: Annotated[str, typer.Option("--hands", help="With --html: a hand (7) or a range (7-12); empty = all.")] = "",
+    as_player: Annotated[
+        str, typer.Option("--as", help="Through this player's eyes; their own cards need --reason.", show_default=False)
+    ] = "",
+    reason: Annotated[
+        str, typer.Option("--reason", help="With --as: why, 1 to 500 characters: the log keeps it.")
+    ] = "",
+    auditor: Annotated[
+        str, typer.Option("--auditor", help="With --as: who you are, as auditor.", show_default="STUD_AS")
+    ] = "",
+    token_file: TokenFileOption = None,
+    keys: KeysOption = None,
+    where: EndpointsOption = "",
     data: DataDir = None,
     json_output: JsonLines = False,
 ) -> None:
     """Show a table as it was: at a version, a hand step by step, at a time. Down cards stay hidden (??).
+
+    With --as a player's own cards of finished hands are opened, by the dealer, which writes down who asked and why.
 
     Example: stud replay demo-playnow --at 120
     """
@@ -80,11 +96,15 @@ def replay(
         at_ms = moment_ms(time) if time else None
     asked = Asked(at, hand, at_ms, versions, diff, index, events, log_entry, json_output)
     _check(asked, html, hands)
+    if (reason or auditor) and not as_player:
+        could_not_run("--reason and --auditor are for opening a player's own cards: name the player with --as")
+    services = Services(auditor, token_file, keys, where)
+    own = OwnCards(table, as_player, reason, services) if as_player else None
     with said_as(f"table {table}: {{}}", EventLogError, ValueError):
         if html is not None:
-            run_with_one_stop(_page(table, hands, html, data, json_output))
+            run_with_one_stop(_closing(services, _page(table, hands, html, data, json_output, own)))
         else:
-            run_with_one_stop(_replay(table, asked, data))
+            run_with_one_stop(_closing(services, _replay(table, asked, data, own)))
 
 
 def _check(asked: Asked, html: Path | None, hands: str) -> None:
@@ -106,11 +126,13 @@ def _check(asked: Asked, html: Path | None, hands: str) -> None:
         could_not_run(f"{' and '.join(named)} say different places: want one of them")
 
 
-async def _page(table_id: str, hands: str, out: Path, data: Path | None, json_output: bool) -> None:
+async def _page(
+    table_id: str, hands: str, out: Path, data: Path | None, json_output: bool, own: OwnCards | None
+) -> None:
     with said_as("--hands {}", ValueError):
         wanted = hand_range(hands)
     async with open_log(data) as opened:
-        written = await write_page(opened.log, table_id, wanted, out)
+        written = await write_page(opened.log, table_id, wanted, out, own=own)
     if json_output:
         last_line({"table": table_id, "html": str(out), **msgspec.structs.asdict(written)})
         return
@@ -118,19 +140,32 @@ async def _page(table_id: str, hands: str, out: Path, data: Path | None, json_ou
     console.print(f"{out}: {written.hands} hands, {written.steps} steps, {size}", markup=False, soft_wrap=True)
 
 
-async def _replay(table_id: str, asked: Asked, data: Path | None) -> None:
+async def _closing(services: Services, work: Awaitable[None]) -> None:
+    try:
+        await work
+    finally:
+        await services.close()
+
+
+async def _replay(table_id: str, asked: Asked, data: Path | None, own: OwnCards | None) -> None:
     async with open_log(data) as opened:
-        reel = Reel(opened.log, table_id)
+        reel = Reel(opened.log, table_id, own=own)
         with Waiting(notes if notes.is_terminal and not asked.json else None) as waiting:
             await reel.fold(_enough(asked), lambda done, of: waiting.show(f"{done} of {of} versions", done / of))
         if not reel.timeline.version:
             could_not_run(f"there is no table {table_id!r} in this log")
+        if own is not None and not _ever_sat(reel.timeline, own.viewer.account):
+            could_not_run(f"{own.viewer.account} was dealt into no hand of table {table_id} that was read")
         if asked.index:
             _show_index(reel.timeline, asked)
         elif asked.diff is not None:
             await _show_difference(reel, *asked.diff, asked)
         else:
             await _show(reel, asked)
+
+
+def _ever_sat(timeline: Timeline, account: str) -> bool:
+    return any(account == name for hand in timeline.hands.all for _, name in hand.players)
 
 
 def _enough(asked: Asked) -> Callable[[Timeline], bool]:
@@ -154,6 +189,8 @@ async def _show(reel: Reel, asked: Asked) -> None:
                 console.print(line, soft_wrap=True)
     frame = await reel.frame(last)
     console.print(printing.picture(frame))
+    if frame.sealed:
+        console.print(f"cards of {reel.viewer.account} stay face down: {frame.sealed}", markup=False, soft_wrap=True)
     if asked.log_entry:
         console.print(printing.entry_table(frame))
 

@@ -9,9 +9,11 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from typing import Final
 
+from stud_cli.replay.own_cards import OwnCards
 from stud_eventlog import keys
 from stud_eventlog.log import CommitLog
 from stud_eventlog.types import StoredCommit
+from stud_replay import navigation
 from stud_replay.frames import Frame, Projector
 from stud_replay.timeline import Timeline
 from stud_replay.viewing import OPERATOR, Viewer
@@ -29,12 +31,13 @@ OnFolded = Callable[[int, int], None]
 class Reel:
     """One table's log. Raises EventLogError, WireError, ValueError (no table id) from whatever reads."""
 
-    def __init__(self, log: CommitLog, table_id: str, viewer: Viewer = OPERATOR) -> None:
+    def __init__(self, log: CommitLog, table_id: str, viewer: Viewer = OPERATOR, own: OwnCards | None = None) -> None:
         self._log = log
         self.table_id = keys.check_table_id(table_id)
         self._stream = keys.table_log(keys.shard_of(table_id), table_id)
         self.timeline = Timeline(table_id)
-        self.viewer = viewer
+        self.viewer = viewer if own is None else own.viewer
+        self._own = own
         self._frames: OrderedDict[int, Frame] = OrderedDict()
 
     async def fold(
@@ -58,8 +61,10 @@ class Reel:
             self._frames.move_to_end(version)
             return self._frames[version]
         wanted: Frame | None = None
-        first = max(1, version - AHEAD)
-        async for frame in self.frames(first, min(version + AHEAD, self.timeline.version)):
+        first, last = max(1, version - AHEAD), min(version + AHEAD, self.timeline.version)
+        if self._own is not None:  # cards are opened for whoever looks, not for what is beside it
+            first = last = version
+        async for frame in self.frames(first, last):
             self._frames[frame.version] = frame
             wanted = frame if frame.version == version else wanted
         while len(self._frames) > KEPT_FRAMES:
@@ -71,6 +76,9 @@ class Reel:
     async def frames(self, first: int, last: int) -> AsyncIterator[Frame]:
         """Yield the frames of versions that were folded, in order."""
         before = self.timeline.nearest(first)
+        if self._own is not None:
+            for hand in navigation.hands_between(self.timeline, first, last):
+                await self._own.open(hand)
         projector = Projector(self.table_id, before, self.viewer)
         async for stored in self._read(before.version, last):
             if stored.version < first:

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from stud.common.v1 import card_pb2 as stud_dot_common_dot_v1_dot_card__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#stud/dealer/v1/dealer_service.proto\x12\x0estud.dealer.v1\x1a\x19stud/common/v1/card.proto\"6\n\x14GetCommitmentRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0f\n\x07hand_no\x18\x02 \x01(\x03\"z\n\x15GetCommitmentResponse\x12\x12\n\ncommitment\x18\x01 \x01(\x0c\x12\x13\n\x0bmerkle_root\x18\x02 \x01(\x0c\x12\x17\n\x0fshuffle_version\x18\x03 \x01(\x05\x12\x0f\n\x07stacked\x18\x04 \x01(\x08\x12\x0e\n\x06\x63losed\x18\x05 \x01(\x08\"k\n\x10StackDeckRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0f\n\x07hand_no\x18\x02 \x01(\x03\x12#\n\x05\x63\x61rds\x18\x03 \x03(\x0e\x32\x14.stud.common.v1.Card\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"\'\n\x11StackDeckResponse\x12\x12\n\ncommitment\x18\x01 \x01(\x0c\"B\n\x10\x41uditDeckRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0f\n\x07hand_no\x18\x02 \x01(\x03\x12\x0e\n\x06reason\x18\x03 \x01(\t\"\\\n\x11\x41uditDeckResponse\x12#\n\x05\x63\x61rds\x18\x01 \x03(\x0e\x32\x14.stud.common.v1.Card\x12\x12\n\nriver_rank\x18\x02 \x03(\x05\x12\x0e\n\x06proven\x18\x03 \x01(\x08\x32\x91\x02\n\rDealerService\x12\\\n\rGetCommitment\x12$.stud.dealer.v1.GetCommitmentRequest\x1a%.stud.dealer.v1.GetCommitmentResponse\x12P\n\tStackDeck\x12 .stud.dealer.v1.StackDeckRequest\x1a!.stud.dealer.v1.StackDeckResponse\x12P\n\tAuditDeck\x12 .stud.dealer.v1.AuditDeckRequest\x1a!.stud.dealer.v1.AuditDeckResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#stud/dealer/v1/dealer_service.proto\x12\x0estud.dealer.v1\x1a\x19stud/common/v1/card.proto\"6\n\x14GetCommitmentRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0f\n\x07hand_no\x18\x02 \x01(\x03\"z\n\x15GetCommitmentResponse\x12\x12\n\ncommitment\x18\x01 \x01(\x0c\x12\x13\n\x0bmerkle_root\x18\x02 \x01(\x0c\x12\x17\n\x0fshuffle_version\x18\x03 \x01(\x05\x12\x0f\n\x07stacked\x18\x04 \x01(\x08\x12\x0e\n\x06\x63losed\x18\x05 \x01(\x08\"k\n\x10StackDeckRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0f\n\x07hand_no\x18\x02 \x01(\x03\x12#\n\x05\x63\x61rds\x18\x03 \x03(\x0e\x32\x14.stud.common.v1.Card\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"\'\n\x11StackDeckResponse\x12\x12\n\ncommitment\x18\x01 \x01(\x0c\"B\n\x10\x41uditDeckRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0f\n\x07hand_no\x18\x02 \x01(\x03\x12\x0e\n\x06reason\x18\x03 \x01(\t\"\\\n\x11\x41uditDeckResponse\x12#\n\x05\x63\x61rds\x18\x01 \x03(\x0e\x32\x14.stud.common.v1.Card\x12\x12\n\nriver_rank\x18\x02 \x03(\x05\x12\x0e\n\x06proven\x18\x03 \x01(\x08\"X\n\x15\x41uditDownCardsRequest\x12\r\n\x05table\x18\x01 \x01(\t\x12\x0f\n\x07hand_no\x18\x02 \x01(\x03\x12\x0f\n\x07\x61\x63\x63ount\x18\x03 \x01(\t\x12\x0e\n\x06reason\x18\x04 \x01(\t\"M\n\x16\x41uditDownCardsResponse\x12#\n\x05\x63\x61rds\x18\x01 \x03(\x0e\x32\x14.stud.common.v1.Card\x12\x0e\n\x06proven\x18\x02 \x01(\x08\x32\xf2\x02\n\rDealerService\x12\\\n\rGetCommitment\x12$.stud.dealer.v1.GetCommitmentRequest\x1a%.stud.dealer.v1.GetCommitmentResponse\x12P\n\tStackDeck\x12 .stud.dealer.v1.StackDeckRequest\x1a!.stud.dealer.v1.StackDeckResponse\x12P\n\tAuditDeck\x12 .stud.dealer.v1.AuditDeckRequest\x1a!.stud.dealer.v1.AuditDeckResponse\x12_\n\x0e\x41uditDownCards\x12%.stud.dealer.v1.AuditDownCardsRequest\x1a&.stud.dealer.v1.AuditDownCardsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -44,6 +44,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_AUDITDECKREQUEST']._serialized_end=478
   _globals['_AUDITDECKRESPONSE']._serialized_start=480
   _globals['_AUDITDECKRESPONSE']._serialized_end=572
-  _globals['_DEALERSERVICE']._serialized_start=575
-  _globals['_DEALERSERVICE']._serialized_end=848
+  _globals['_AUDITDOWNCARDSREQUEST']._serialized_start=574
+  _globals['_AUDITDOWNCARDSREQUEST']._serialized_end=662
+  _globals['_AUDITDOWNCARDSRESPONSE']._serialized_start=664
+  _globals['_AUDITDOWNCARDSRESPONSE']._serialized_end=741
+  _globals['_DEALERSERVICE']._serialized_start=744
+  _globals['_DEALERSERVICE']._serialized_end=1114
 # @@protoc_insertion_point(module_scope)

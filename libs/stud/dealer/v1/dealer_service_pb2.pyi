@@ -204,3 +204,65 @@ class AuditDeckResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___AuditDeckResponse: _TypeAlias = AuditDeckResponse  # noqa: Y015
+
+@_typing.final
+class AuditDownCardsRequest(_message.Message):
+    """Which hand, whose cards, and why."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    HAND_NO_FIELD_NUMBER: _builtins.int
+    ACCOUNT_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    table: _builtins.str
+    """Table id."""
+    hand_no: _builtins.int
+    """Hand, from 1; must be closed."""
+    account: _builtins.str
+    """Account of a player who was dealt in."""
+    reason: _builtins.str
+    """Why, for the record; 1 to 500 characters."""
+    def __init__(
+        self,
+        *,
+        table: _builtins.str = ...,
+        hand_no: _builtins.int = ...,
+        account: _builtins.str = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "hand_no", b"hand_no", "reason", b"reason", "table", b"table"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AuditDownCardsRequest: _TypeAlias = AuditDownCardsRequest  # noqa: Y015
+
+@_typing.final
+class AuditDownCardsResponse(_message.Message):
+    """A player's down cards in clear."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CARDS_FIELD_NUMBER: _builtins.int
+    PROVEN_FIELD_NUMBER: _builtins.int
+    proven: _builtins.bool
+    """Whether commitment and Merkle root agree with the deck that these cards are from."""
+    @_builtins.property
+    def cards(self) -> _containers.RepeatedScalarFieldContainer[_card_pb2.Card.ValueType]:
+        """Their down cards in the order dealt; 0 to 3."""
+
+    def __init__(
+        self,
+        *,
+        cards: _abc.Iterable[_card_pb2.Card.ValueType] | None = ...,
+        proven: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cards", b"cards", "proven", b"proven"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AuditDownCardsResponse: _TypeAlias = AuditDownCardsResponse  # noqa: Y015

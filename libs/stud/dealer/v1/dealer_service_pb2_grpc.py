@@ -50,6 +50,11 @@ class DealerServiceStub:
                 request_serializer=stud_dot_dealer_dot_v1_dot_dealer__service__pb2.AuditDeckRequest.SerializeToString,
                 response_deserializer=stud_dot_dealer_dot_v1_dot_dealer__service__pb2.AuditDeckResponse.FromString,
                 _registered_method=True)
+        self.AuditDownCards = channel.unary_unary(
+                '/stud.dealer.v1.DealerService/AuditDownCards',
+                request_serializer=stud_dot_dealer_dot_v1_dot_dealer__service__pb2.AuditDownCardsRequest.SerializeToString,
+                response_deserializer=stud_dot_dealer_dot_v1_dot_dealer__service__pb2.AuditDownCardsResponse.FromString,
+                _registered_method=True)
 
 
 class DealerServiceServicer:
@@ -84,6 +89,15 @@ class DealerServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def AuditDownCards(self, request, context):
+        """Opens one player's down cards of a finished hand and nobody else's: to see the hand as they saw it. Auditors.
+        Otherwise as AuditDeck, and the DeckAudited names the account. INVALID_FIELD for an account that was not dealt into
+        the hand; LOG_BROKEN also where the table's log is not what the deck was closed with.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_DealerServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -101,6 +115,11 @@ def add_DealerServiceServicer_to_server(servicer, server):
                     servicer.AuditDeck,
                     request_deserializer=stud_dot_dealer_dot_v1_dot_dealer__service__pb2.AuditDeckRequest.FromString,
                     response_serializer=stud_dot_dealer_dot_v1_dot_dealer__service__pb2.AuditDeckResponse.SerializeToString,
+            ),
+            'AuditDownCards': grpc.unary_unary_rpc_method_handler(
+                    servicer.AuditDownCards,
+                    request_deserializer=stud_dot_dealer_dot_v1_dot_dealer__service__pb2.AuditDownCardsRequest.FromString,
+                    response_serializer=stud_dot_dealer_dot_v1_dot_dealer__service__pb2.AuditDownCardsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -185,6 +204,33 @@ class DealerService:
             '/stud.dealer.v1.DealerService/AuditDeck',
             stud_dot_dealer_dot_v1_dot_dealer__service__pb2.AuditDeckRequest.SerializeToString,
             stud_dot_dealer_dot_v1_dot_dealer__service__pb2.AuditDeckResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AuditDownCards(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/stud.dealer.v1.DealerService/AuditDownCards',
+            stud_dot_dealer_dot_v1_dot_dealer__service__pb2.AuditDownCardsRequest.SerializeToString,
+            stud_dot_dealer_dot_v1_dot_dealer__service__pb2.AuditDownCardsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -31,6 +31,11 @@ class DealerServiceStub:
     whoever was dealt into the hand or has a sitting at the table that is not paid out; LOG_BROKEN where the table's
     log does not say who was dealt in.
     """
+    AuditDownCards: _aio.UnaryUnaryMultiCallable[_dealer_service_pb2.AuditDownCardsRequest, _dealer_service_pb2.AuditDownCardsResponse]
+    """Opens one player's down cards of a finished hand and nobody else's: to see the hand as they saw it. Auditors.
+    Otherwise as AuditDeck, and the DeckAudited names the account. INVALID_FIELD for an account that was not dealt into
+    the hand; LOG_BROKEN also where the table's log is not what the deck was closed with.
+    """
 
 class DealerServiceServicer(metaclass=_abc_1.ABCMeta):
     """Seeds, shuffles and deals; nobody else ever sees the order of a running hand."""
@@ -66,6 +71,17 @@ class DealerServiceServicer(metaclass=_abc_1.ABCMeta):
         the deck's log before anything is opened. Auditors. UNKNOWN_TABLE, UNKNOWN_HAND, HAND_RUNNING; OWN_INTEREST for
         whoever was dealt into the hand or has a sitting at the table that is not paid out; LOG_BROKEN where the table's
         log does not say who was dealt in.
+        """
+
+    @_abc_1.abstractmethod
+    def AuditDownCards(
+        self,
+        request: _dealer_service_pb2.AuditDownCardsRequest,
+        context: _aio.ServicerContext[_dealer_service_pb2.AuditDownCardsRequest, _abc.Awaitable[_dealer_service_pb2.AuditDownCardsResponse]],
+    ) -> _abc.Awaitable[_dealer_service_pb2.AuditDownCardsResponse]:
+        """Opens one player's down cards of a finished hand and nobody else's: to see the hand as they saw it. Auditors.
+        Otherwise as AuditDeck, and the DeckAudited names the account. INVALID_FIELD for an account that was not dealt into
+        the hand; LOG_BROKEN also where the table's log is not what the deck was closed with.
         """
 
 def add_DealerServiceServicer_to_server(servicer: DealerServiceServicer, server: _aio.Server) -> None: ...

@@ -319,29 +319,35 @@ Global___DeckAwaited: _TypeAlias = DeckAwaited  # noqa: Y015
 
 @_typing.final
 class DeckAudited(_message.Message):
-    """An auditor is about to see a finished hand's whole deck; written before it is opened. Not part of any hand."""
+    """An auditor is about to see a finished hand's deck, or one player's down cards of it; written before anything is opened.
+    Not part of any hand.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
     HAND_NO_FIELD_NUMBER: _builtins.int
     AUDITOR_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    ACCOUNT_FIELD_NUMBER: _builtins.int
     hand_no: _builtins.int
     """Hand that is opened."""
     auditor: _builtins.str
     """Who opens it."""
     reason: _builtins.str
     """Why, in their words."""
+    account: _builtins.str
+    """Whose down cards are opened, and no others; empty = the whole deck."""
     def __init__(
         self,
         *,
         hand_no: _builtins.int = ...,
         auditor: _builtins.str = ...,
         reason: _builtins.str = ...,
+        account: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["auditor", b"auditor", "hand_no", b"hand_no", "reason", b"reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "auditor", b"auditor", "hand_no", b"hand_no", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -12,6 +12,7 @@ import msgspec
 from stud_cli.exit_codes import could_not_run, said_as
 from stud_cli.local.progress import Waiting
 from stud_cli.output import notes
+from stud_cli.replay.own_cards import OwnCards
 from stud_cli.replay.page.building import page
 from stud_cli.replay.page.scenes import EVERYBODY, HandScenes, direct
 from stud_cli.replay.reel import Reel
@@ -39,11 +40,18 @@ def hand_range(text: str) -> tuple[int, int] | None:
 
 
 async def write_page(
-    log: CommitLog, table_id: str, hands: tuple[int, int] | None, out: Path, viewer: Viewer = EVERYBODY
+    log: CommitLog,
+    table_id: str,
+    hands: tuple[int, int] | None,
+    out: Path,
+    viewer: Viewer = EVERYBODY,
+    own: OwnCards | None = None,
 ) -> Written:
-    """Write the page of a table's hands. Raises CouldNotRun, EventLogError, WireError, ValueError (no table id)."""
+    """Write the page of a table's hands; ``own``: with one player's cards. Raises CouldNotRun, EventLogError,
+    WireError, ValueError (no table id).
+    """
     with Waiting(notes if notes.is_terminal else None) as waiting:
-        reel = Reel(log, table_id, viewer)
+        reel = Reel(log, table_id, viewer, own)
         await reel.fold(_enough(hands), lambda done, of: waiting.show(f"{table_id} is read", done / of))
         if not reel.timeline.version:
             could_not_run(f"there is no table {table_id!r} in this log")
@@ -51,7 +59,7 @@ async def write_page(
     if hands is not None and not shown:
         could_not_run(f"table {table_id} has no hand {hands[0]}: it has played {_played(reel.timeline)} so far")
     with said_as("{}", ValueError):
-        data = page(reel.timeline.last.rules, shown, "" if viewer is EVERYBODY else viewer.account)
+        data = page(reel.timeline.last.rules, shown, "" if reel.viewer is EVERYBODY else reel.viewer.account)
     with said_as(f"{out} cannot be written: {{}}", OSError):
         _write(out, data)
     return Written(len(shown), sum([len(hand.scenes) for hand in shown]), len(data))
