@@ -170,6 +170,18 @@ def test_only_what_everybody_is_told_is_told():
         require_account(EVERYBODY.account)
 
 
+async def test_whose_cards_stay_face_down_is_said_with_the_reason(tmp_path: Path):
+    made = await played()
+    who = made.tables[0].state.at(next(seat for seat, n in enumerate(made.tables[0].state.seats) if n)).account
+    out = tmp_path / "own.html"
+    await write_page(made.log, table_id(made), (12, 12), out, Viewer(account=who))
+    told = out.read_text()
+    assert f"as {who} saw it, some own cards face down" in told
+    assert f"Not shown to {who}: nobody had them opened." in told
+    with pytest.raises(CouldNotRun, match="nobody-here was dealt into none of these hands"):
+        await write_page(made.log, table_id(made), (12, 12), out, Viewer(account="nobody-here"))
+
+
 # --- names are text --------------------------------------------------------------------------------------------------
 
 

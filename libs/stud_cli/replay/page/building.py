@@ -44,7 +44,9 @@ def page(config: TableConfig, hands: Sequence[HandScenes], viewer: str = "") -> 
         raise ValueError("there is nothing to see of these hands")
     style, script = _text("page.css"), _text("page.js")
     title = f"{config.name or config.table_id}, {_which(hands)}"
+    sealed = sorted({hand.sealed for hand in hands if hand.sealed})
     eye = f"as {viewer} saw it" if viewer else "as everybody saw it"
+    eye += ", some own cards face down" if sealed else ""
     rules = _RULES.get(config.ruleset.name, config.ruleset.name.replace("_", " ").title())
     stakes = f"{rules} · {money(config.small_bet)}/{money(config.big_bet)} {config.currency}"
     policy = (
@@ -59,7 +61,7 @@ def page(config: TableConfig, hands: Sequence[HandScenes], viewer: str = "") -> 
         stakes=escape(stakes),
         eye=escape(eye),
         written="".join([_written(number, hand) for number, hand in enumerate(hands)]),
-        footer=escape(_footer(config, hands, viewer)),
+        footer=escape(_footer(config, hands, viewer, sealed)),
         data=_data(config, hands),
         script=script,
     )
@@ -78,12 +80,13 @@ def _which(hands: Sequence[HandScenes]) -> str:
     return f"hand {first}" if first == last else f"hands {first} to {last}"
 
 
-def _footer(config: TableConfig, hands: Sequence[HandScenes], viewer: str) -> str:
+def _footer(config: TableConfig, hands: Sequence[HandScenes], viewer: str, sealed: Sequence[str]) -> str:
     scenes = [scene for hand in hands for scene in hand.scenes]
     whose = f"Down cards are shown to {viewer}, whose they are, or where" if viewer else "Down cards are shown where"
     return (
         f"Made from the log of table {config.table_id}, versions {scenes[0].v} to {scenes[-1].v}. Times are UTC. "
         f"{whose} they were shown to everybody at the table; all others stay hidden."
+        + "".join([f" Not shown to {viewer}: {why}." for why in sealed])
     )
 
 

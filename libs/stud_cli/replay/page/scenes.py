@@ -89,12 +89,15 @@ class Scene(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class HandScenes(msgspec.Struct):
-    """The scenes of a hand, and of what followed until the next; ``how`` is how it ended, in a few words."""
+    """The scenes of a hand, and of what followed until the next; ``how`` is how it ended, in a few words,
+    ``sealed`` why the viewer's own cards are not shown (empty: they are, or they had none).
+    """
 
     hand_no: int
     scenes: list[Scene] = msgspec.field(default_factory=list)
     pot: int = 0
     how: str = ""
+    sealed: str = ""
 
 
 async def direct(hand: HandEntry, frames: AsyncIterator[Frame], viewer: Viewer = EVERYBODY) -> HandScenes:
@@ -105,6 +108,7 @@ async def direct(hand: HandEntry, frames: AsyncIterator[Frame], viewer: Viewer =
         scene = scene_of(frame, viewer)
         if scene is not None:
             out.scenes.append(scene)
+        out.sealed = frame.sealed or out.sealed
         for said in frame.said:
             if said.name == "hand_ended":
                 winners = [delta.account for delta in said.event.hand_ended.deltas if delta.delta > 0]

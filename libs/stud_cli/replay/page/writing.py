@@ -55,6 +55,7 @@ async def write_page(
         await reel.fold(_enough(hands), lambda done, of: waiting.show(f"{table_id} is read", done / of))
         if not reel.timeline.version:
             could_not_run(f"there is no table {table_id!r} in this log")
+        _refuse_strangers(reel, hands)
         shown = await scenes_of(reel, hands, lambda share: waiting.show("hands are drawn", share))
     if hands is not None and not shown:
         could_not_run(f"table {table_id} has no hand {hands[0]}: it has played {_played(reel.timeline)} so far")
@@ -63,6 +64,15 @@ async def write_page(
     with said_as(f"{out} cannot be written: {{}}", OSError):
         _write(out, data)
     return Written(len(shown), sum([len(hand.scenes) for hand in shown]), len(data))
+
+
+def _refuse_strangers(reel: Reel, hands: tuple[int, int] | None) -> None:
+    """A page through the eyes of somebody who was not there would say nothing of theirs."""
+    first, last = hands or (0, 2**62)
+    account = reel.viewer.account
+    dealt_in = {name for hand in reel.timeline.hands.all if first <= hand.hand_no <= last for _, name in hand.players}
+    if reel.viewer is not EVERYBODY and dealt_in and account not in dealt_in:
+        could_not_run(f"{account} was dealt into none of these hands of table {reel.table_id}")
 
 
 async def scenes_of(
