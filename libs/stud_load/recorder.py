@@ -31,6 +31,7 @@ class Measure(StrEnum):
     NEXT_HAND = "next_hand"
     SEATED = "seated"
     CURRENT = "current"
+    HEALTH = "health"
     LATE = "late"
 
 
@@ -43,6 +44,7 @@ MEANING: Final = {
     Measure.NEXT_HAND: "hand's end → next hand's antes, its pause included",
     Measure.SEATED: "buy-in → seated, set-up included",
     Measure.CURRENT: "reconnect → current view",
+    Measure.HEALTH: "any service's health check, from the moment it was due",
     Measure.LATE: "the driver itself: due → sent",
 }
 

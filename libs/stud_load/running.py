@@ -14,6 +14,7 @@ import msgspec
 
 from stud_load.crew import Crew
 from stud_load.plan import LoadPlan
+from stud_load.probing import Probes
 from stud_load.recorder import Interval, Measure
 from stud_load.report import Machine, Report
 from stud_load.target import Target
@@ -70,12 +71,20 @@ async def run(
     async with AsyncExitStack() as stack:
         crew = Crew(plan, target, clock)
         stack.push_async_callback(crew.close)
+        probes = Probes(target.endpoints, crew.recorder, clock)
+        stack.push_async_callback(probes.close)
         await crew.prepare(lambda share: tell(Progress("seating", share)))
+        await probes.find()
         await gate()
         window = _Window(crew, plan, target, driver, clock, tell)
+        probes.begin()
         await window.play()
+        await probes.close()
         await crew.finish(lambda share: tell(window.progress("closing", share)))
-        return window.report()
+        report = window.report()
+        report.checks["health"] = probes.said()
+        report.notes += probes.notes()
+        return report
 
 
 class _Window:

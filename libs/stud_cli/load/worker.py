@@ -51,7 +51,14 @@ def say(message: Message) -> None:
 
 async def _seated() -> None:
     say(Message(seated=True))
-    line = await asyncio.to_thread(sys.stdin.buffer.readline)
+    # A thread that reads would hold up the end of a process that is told to stop meanwhile.
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    try:
+        line = await reader.readline()
+    finally:
+        transport.close()
     if line != GO:
         raise CouldNotRun("whoever started this is gone")
 

@@ -96,7 +96,10 @@ class _Crew:
             await process.stdin.drain()
 
     async def stop(self) -> None:
-        """End what still runs."""
+        """End what still runs; who waits to be told to begin hears that nobody will."""
+        for process in self._processes:
+            if process.stdin is not None:
+                process.stdin.close()
         await asyncio.gather(*(end(process, ENDS_WITHIN_S) for process in self._processes))
 
 

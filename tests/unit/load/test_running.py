@@ -78,6 +78,46 @@ async def test_what_was_due_and_never_answered_counts_too():
 
 
 @full_speed
+async def test_a_service_that_nobody_needs_for_a_while_is_seen_to_stand_still():
+    faults = Faults()
+
+    async def fall_silent() -> None:
+        await faults.seated.wait()
+        await asyncio.sleep(0.3)
+        faults.silent.clear()
+        await asyncio.sleep(1.6)
+        faults.silent.set()
+
+    plan = msgspec.structs.replace(SHORT, rate=parse_rate("20/s"), seconds=3.0)
+    async with open_house(faults) as target:
+        silence = asyncio.create_task(fall_silent())
+        report = await run(plan, target, gate=faults.gate)
+        await silence
+    assert report.ok, report.violations
+    assert report.unanswered == 0
+    assert report.figures(Measure.HEALTH).max > 1000
+    assert [note.split(" for ")[0] for note in report.notes if "answered nothing" in note] == [
+        "table answered nothing",
+        "wallet answered nothing",
+    ]
+    assert report.checks["health"] == "wallet, table asked every 0.5 s"
+
+
+async def test_a_silence_that_outlasts_the_run_counts_with_what_has_passed():
+    faults = Faults()
+    plan = msgspec.structs.replace(SHORT, rate=parse_rate("20/s"), seconds=1.0)
+
+    async def fall_silent() -> None:
+        await faults.gate()
+        faults.silent.clear()
+
+    async with open_house(faults) as target:
+        report = await run(plan, target, gate=fall_silent)
+        faults.silent.set()
+    assert report.figures(Measure.HEALTH).count >= 2
+    assert report.figures(Measure.HEALTH).max > 500
+
+
 @pytest.mark.parametrize(
     ("faults", "rule", "what"),
     [
