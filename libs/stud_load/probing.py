@@ -8,7 +8,7 @@ asked when it is due, whatever became of the one before it.
 from __future__ import annotations
 
 import asyncio
-from typing import Final
+from typing import Any, Final
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -91,7 +91,7 @@ class Probes:
 
     async def _check(self, name: str, within_s: float, *, waits: bool) -> bool:
         """Ask once, and return whether there was an answer; a refusal is one. ``waits``: for a service that is away."""
-        stub = health_pb2_grpc.HealthStub(self._channels[name])
+        stub: Any = health_pb2_grpc.HealthStub(self._channels[name])
         try:
             await stub.Check(health_pb2.HealthCheckRequest(), timeout=within_s, wait_for_ready=waits)
         except grpc.aio.AioRpcError as error:
