@@ -57,3 +57,26 @@ _.stalls
 # The access list and its test are held against them
 _.lease
 _.looks_up
+
+# Called by textual, by their names
+_.AUTO_FOCUS
+_.BINDINGS
+_.CSS
+_.ENABLE_COMMAND_PALETTE
+_.action_ask
+_.action_back
+_.action_end
+_.action_mark
+_.action_match
+_.action_play
+_.action_read_on
+_.action_scroll
+_.action_show
+_.action_speed
+_.action_step
+_.compose
+_.disabled
+_.on_input_submitted
+_.on_mount
+_.on_resize
+_.placeholder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final, Literal
 
 from rich.console import Group, RenderableType
 from rich.panel import Panel
@@ -21,6 +22,8 @@ _LIFE = {
     pb.TABLE_LIFE_CLOSED: "closed",
 }
 HIDDEN = "??"
+WIDTH: Final = 96
+NARROW_NAME: Final = 12
 
 
 def money(amount: int) -> str:
@@ -76,11 +79,18 @@ def _turn(seat: pb.SeatView, view: pb.TableView) -> str:
     return f"to post the bring-in ({money(post)})" + (" or complete" if seat.stack > post else "")
 
 
-def draw(view: pb.TableView, version: int, down: dict[int, Sequence[int]] | None = None) -> RenderableType:
-    """Return the table as a panel; ``down`` are clear down cards by seat, for whoever may see them."""
+def draw(
+    view: pb.TableView, version: int, down: dict[int, Sequence[int]] | None = None, width: int = WIDTH
+) -> RenderableType:
+    """Return the table as a panel; ``down`` are clear down cards by seat, for whoever may see them. Narrower than usual
+    each seat still has one line: names and what players do are cut where they do not fit.
+    """
+    narrow = width < WIDTH
     body = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("seat", "player", "stack", "bet", "cards", ""):
-        body.add_column(column, justify="right" if column in {"seat", "stack", "bet"} else "left")
+        justify: Literal["right", "left"] = "right" if column in {"seat", "stack", "bet"} else "left"
+        most = NARROW_NAME if narrow and column == "player" else None
+        body.add_column(column, justify=justify, no_wrap=narrow, overflow="ellipsis", max_width=most)
     for seat in view.seats:
         mark = "●" if seat.seat == view.button else " "
         if not seat.account:
@@ -94,7 +104,7 @@ def draw(view: pb.TableView, version: int, down: dict[int, Sequence[int]] | None
             cards_text(seat, (down or {}).get(seat.seat, ())),
             _status(seat, view),
         )
-    return Panel(Group(body, _middle(view)), title=Text(_title(view, version)), title_align="left", width=96)
+    return Panel(Group(body, _middle(view)), title=Text(_title(view, version)), title_align="left", width=width)
 
 
 def _title(view: pb.TableView, version: int) -> str:

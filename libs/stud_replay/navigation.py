@@ -83,6 +83,12 @@ def at_time(timeline: Timeline, at_ms: int) -> int:
     raise Nowhere(f"table {timeline.table_id} was opened later: its first version is of {times[0] if times else 0} ms")
 
 
+def hand_at(timeline: Timeline, version: int) -> HandEntry | None:
+    """Return the last hand that began at a version or before it."""
+    index = bisect_right(timeline.hands.all, version, key=_first)
+    return timeline.hands.all[index - 1] if index else None
+
+
 def hands_between(timeline: Timeline, first: int, last: int) -> list[HandEntry]:
     """Return the hands that were played, at least in part, between two versions."""
     hands = timeline.hands.all

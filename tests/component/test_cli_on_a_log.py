@@ -1,9 +1,15 @@
 """Commands that read a log, on a real server: fine, found something, could not run."""
 
 import asyncio
+import fcntl
 import json
 import os
+import pty
 import shutil
+import struct
+import subprocess
+import sys
+import termios
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -342,6 +348,30 @@ def test_nonsense_is_told_with_what_would_be_right(url: str, words: list[str], t
         ended = run("replay", T, *words, *more)
         assert (ended.exit_code, ended.stdout) == (2, "")
         assert told in " ".join(ended.stderr.split())
+
+
+def test_at_a_terminal_it_is_a_screen_to_walk_about_in(url: str):
+    """In a pseudo-terminal of 80 by 24: it opens the other screen, shows the hand, and leaves at q with 0."""
+    main, side = pty.openpty()
+    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    command_line = [sys.executable, "-c", "from stud_cli.main import main; main()", "replay", T, "--hand", "2"]
+    environ = {**os.environ, "TERM": "xterm-256color", "STUD_REDIS_URL": url}
+    process = subprocess.Popen(command_line, stdin=side, stdout=side, stderr=side, env=environ, close_fds=True)
+    os.close(side)
+    shown = b""
+    try:
+        while b"hand 2 of 3" not in shown:
+            shown += os.read(main, 65536)
+        os.write(main, b"q")
+        while True:
+            shown += os.read(main, 65536)
+    except OSError:  # the other end is closed
+        pass
+    finally:
+        os.close(main)
+    assert process.wait(30) == 0
+    assert b"\x1b[?1049h" in shown
+    assert b"\x1b[?1049l" in shown
 
 
 def test_a_version_or_table_that_is_not_there_cannot_be_shown(url: str):

@@ -15,6 +15,7 @@ from stud_cli.inspect.log import open_log
 from stud_cli.local.progress import Waiting
 from stud_cli.local.stopping import run_with_one_stop
 from stud_cli.operate.common import EndpointsOption, KeysOption, TokenFileOption
+from stud_cli.operate.desk import at_a_terminal
 from stud_cli.output import DataDir, console, last_line, notes
 from stud_cli.replay import printing
 from stud_cli.replay.own_cards import OwnCards, Services
@@ -40,6 +41,13 @@ class Asked(msgspec.Struct, frozen=True):
     events: bool = False
     log_entry: bool = False
     json: bool = False
+    printed: bool = False
+
+    @property
+    def to_be_printed(self) -> bool:
+        """Whether it is no place to walk about from, or nobody is there to walk."""
+        texts = self.versions or self.diff or self.index or self.events or self.log_entry or self.json or self.printed
+        return bool(texts) or not (console.is_terminal and at_a_terminal())
 
 
 JsonLines = Annotated[
@@ -67,6 +75,7 @@ def replay(
     log_entry: Annotated[
         bool, typer.Option("--log", help="Say what the log has of the version: hashes, cause.")
     ] = False,
+    printed: Annotated[bool, typer.Option("--print", help="Print, also at a terminal.")] = False,
     html: Annotated[
         Path | None, typer.Option("--html", help="Write hands as one page to look at and to send.", show_default=False)
     ] = None,
@@ -88,13 +97,15 @@ def replay(
 ) -> None:
     """Show a table as it was: at a version, a hand step by step, at a time. Down cards stay hidden (??).
 
+    At a terminal it opens a screen to walk about in; ? shows its keys.
+
     With --as a player's own cards of finished hands are opened, by the dealer, which writes down who asked and why.
 
     Example: stud replay demo-playnow --at 120
     """
     with said_as("--time {}", ValueError):
         at_ms = moment_ms(time) if time else None
-    asked = Asked(at, hand, at_ms, versions, diff, index, events, log_entry, json_output)
+    asked = Asked(at, hand, at_ms, versions, diff, index, events, log_entry, json_output, printed)
     _check(asked, html, hands)
     if (reason or auditor) and not as_player:
         could_not_run("--reason and --auditor are for opening a player's own cards: name the player with --as")
@@ -151,12 +162,15 @@ async def _replay(table_id: str, asked: Asked, data: Path | None, own: OwnCards 
     async with open_log(data) as opened:
         reel = Reel(opened.log, table_id, own=own)
         with Waiting(notes if notes.is_terminal and not asked.json else None) as waiting:
-            await reel.fold(_enough(asked), lambda done, of: waiting.show(f"{done} of {of} versions", done / of))
+            enough = _enough(asked) if asked.to_be_printed else lambda _: False
+            await reel.fold(enough, lambda done, of: waiting.show(f"{done} of {of} versions", done / of))
         if not reel.timeline.version:
             could_not_run(f"there is no table {table_id!r} in this log")
         if own is not None and not _ever_sat(reel.timeline, own.viewer.account):
             could_not_run(f"{own.viewer.account} was dealt into no hand of table {table_id} that was read")
-        if asked.index:
+        if not asked.to_be_printed:
+            await _walk(reel, asked)
+        elif asked.index:
             _show_index(reel.timeline, asked)
         elif asked.diff is not None:
             await _show_difference(reel, *asked.diff, asked)
@@ -176,6 +190,14 @@ def _enough(asked: Asked) -> Callable[[Timeline], bool]:
     return lambda timeline: 0 < last <= timeline.version
 
 
+async def _walk(reel: Reel, asked: Asked) -> None:
+    """Open the screen where was asked for: a hand at its beginning."""
+    from stud_cli.replay.screen.app import TimeMachine
+
+    first, last = _range(reel.timeline, asked)
+    await TimeMachine(reel, first if asked.hand else last).run_async()
+
+
 async def _show(reel: Reel, asked: Asked) -> None:
     first, last = _range(reel.timeline, asked)
     is_range = bool(asked.hand or asked.versions)
@@ -189,8 +211,9 @@ async def _show(reel: Reel, asked: Asked) -> None:
                 console.print(line, soft_wrap=True)
     frame = await reel.frame(last)
     console.print(printing.picture(frame))
-    if frame.sealed:
-        console.print(f"cards of {reel.viewer.account} stay face down: {frame.sealed}", markup=False, soft_wrap=True)
+    own = printing.own_line(frame, reel.viewer.account)
+    if own:
+        console.print(own, markup=False, soft_wrap=True)
     if asked.log_entry:
         console.print(printing.entry_table(frame))
 

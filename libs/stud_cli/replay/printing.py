@@ -2,50 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from stud_cli.drawing import draw, money
+from stud_cli.drawing import WIDTH, draw, money
 from stud_cli.output import table_of
 from stud_replay.difference import Change
 from stud_replay.entries import Made
-from stud_replay.frames import Frame, Said
+from stud_replay.frames import Frame
 from stud_replay.hands import HandEntry
 from stud_replay.timeline import Timeline
 from stud_replay.times import iso
 
 
-def picture(frame: Frame) -> RenderableType:
+def picture(frame: Frame, width: int = WIDTH) -> RenderableType:
     """Return the table as it was; a player's own cards where they were opened."""
     down: dict[int, Sequence[int]] | None = None
     if frame.mine is not None:
         down = {frame.mine.seat: list(frame.mine.down)}
-    return draw(frame.view, frame.version, down)
+    return draw(frame.view, frame.version, down, width)
 
 
-def lines(frame: Frame) -> Iterable[Text]:
+def own_line(frame: Frame, account: str) -> str:
+    """Say what a player had in hand, or why their cards stay face down; empty where nobody's eyes are looked through,
+    or nothing was dealt to them.
+    """
+    if frame.mine is None:
+        return ""
+    if frame.sealed:
+        return f"cards of {account} stay face down: {frame.sealed}"
+    return f"{account} has {frame.mine.hand_in_words}" if frame.mine.hand_in_words else ""
+
+
+def lines(frame: Frame) -> Iterator[Text]:
     """Yield what happened, a line for each event, behind version, time and whose doing it was."""
-    entry = frame.entry
     head = Text(f"{frame.version:>6}  {iso(frame.at_ms)}", style="bold")
-    if entry.made_by is not Made.HIDDEN:
-        head.append(f"  {entry.made_by.words}", style="dim")
-        head.append(f" ({entry.actor})" if entry.actor else "", style="dim")
-    yield head
+    yield head.append(f"  {made_by(frame)}", style="dim")
+    for line in (*said_lines(frame), *clock_lines(frame)):
+        yield Text(" " * 8).append_text(line)
+
+
+def made_by(frame: Frame) -> str:
+    """Say who or what made a version; empty for a player's eyes."""
+    entry = frame.entry
+    if entry.made_by is Made.HIDDEN:
+        return ""
+    return f"{entry.made_by.words} ({entry.actor})" if entry.actor else entry.made_by.words
+
+
+def said_lines(frame: Frame) -> Iterator[Text]:
+    """Yield a line for each event: what, why, and the rules that say so."""
     for said in frame.said:
-        yield Text(f"{'':8}{sentence(said)}")
+        line = Text(said.what)
+        line.append(f" -- {said.why}" if said.why else "", style="dim")
+        yield line.append(f" [{', '.join(said.rules)}]" if said.rules else "", style="dim")
+
+
+def clock_lines(frame: Frame) -> Iterator[Text]:
+    """Yield a line for each clock that this version set."""
     for clock in frame.clocks:
         if clock.armed and clock.deadline_ms:
-            text = f"{'':8}clock: {clock.account} (seat {clock.seat}), {clock.kind}, until {iso(clock.deadline_ms)}"
+            text = f"clock: {clock.account} (seat {clock.seat}), {clock.kind}, until {iso(clock.deadline_ms)}"
             yield Text(text, style="dim")
-
-
-def sentence(said: Said) -> str:
-    """An event as one line: what, why, and the rules that say so."""
-    why = f" -- {said.why}" if said.why else ""
-    return f"{said.what}{why}" + (f" [{', '.join(said.rules)}]" if said.rules else "")
 
 
 def log_lines(frame: Frame) -> Iterable[tuple[str, str]]:
