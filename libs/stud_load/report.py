@@ -144,9 +144,9 @@ def summary(report: Report) -> dict[str, Any]:
     }
 
 
-def write(report: Report, path: Path) -> None:
-    """Write a report as JSON. Raises OSError."""
-    path.write_bytes(msgspec.json.encode(report) + b"\n")
+def as_json(report: Report) -> bytes:
+    """Return a report as it is written, for `read`."""
+    return msgspec.json.encode(report) + b"\n"
 
 
 def read(path: Path) -> Report:

@@ -13,15 +13,18 @@ from rich.console import Console
 
 from stud_cli.bench.parts import BENCHES, NAMES, Part, chosen
 from stud_cli.bench.ratios import Row, held_against, parts_that_are_worse, taken_from
-from stud_cli.bench.report import Bench, Records, load, read_records, recorded, the_better, this_machine, write
+from stud_cli.bench.report import Bench, Records, as_json, load, read_records, recorded, the_better, this_machine
 from stud_cli.bench.scripts import Shown, figures_of
 from stud_cli.exit_codes import FINE, FOUND, could_not_run, said_as
+from stud_cli.files import require_places, write_whole
 from stud_cli.local.stopping import run_with_one_stop
 from stud_cli.output import JsonFlag, console, last_line, notes, table_of
 
 
 def bench(
-    only: Annotated[str, typer.Option("--only", help=f"Some of {', '.join(NAMES)}.", show_default=False)] = "",
+    only: Annotated[
+        str | None, typer.Option("--only", help=f"Some of {', '.join(NAMES)}; left out: all.", show_default=False)
+    ] = None,
     brief: Annotated[bool, typer.Option("--brief", help="Seconds instead of minutes, less exact.")] = False,
     runs: Annotated[
         int | None,
@@ -54,6 +57,7 @@ def bench(
         parts = chosen(only)
     if not BENCHES.is_dir():
         could_not_run("the benches are not part of an installed package: run this in a clone, after `make setup`")
+    require_places(out, record)
     then = _recorded(against, brief=brief)
     before = _read(record) if record is not None and record.exists() else Records()
     out_to = notes if json_output else console
@@ -65,11 +69,10 @@ def bench(
             break
         told = the_better(told, run_with_one_stop(_measured(again, how, out_to)))
     rows = held_against(told.ratios, then)
+    _show(told, rows, out_to)
     for path, value in ((out, told), (record, recorded(told, before))):
         if path is not None:
-            with said_as(f"{path} cannot be written ({{}})", OSError):
-                write(value, path)
-    _show(told, rows, out_to)
+            write_whole(path, as_json(value))
     worse = [row for row in rows if row.is_worse]
     if json_output:
         last_line({**msgspec.to_builtins(told), "worse": [row.ratio.name for row in worse]})

@@ -67,9 +67,11 @@ PARTS: Final = (
 NAMES: Final = tuple(part.name for part in PARTS)
 
 
-def chosen(only: str) -> list[Part]:
-    """Return the parts that ``engine,append`` names, all of them for an empty text. Raises ValueError."""
-    names = [name.strip() for name in only.split(",")] if only else list(NAMES)
+def chosen(only: str | None) -> list[Part]:
+    """Return the parts that ``engine,append`` names, all of them for None. Raises ValueError: a script whose variable
+    is empty does not mean all of them.
+    """
+    names = list(NAMES) if only is None else [name.strip() for name in only.split(",")]
     unknown = [name for name in names if name not in NAMES]
     if unknown:
         raise ValueError(f"no part {', '.join(map(repr, unknown))}: want some of {', '.join(NAMES)}")

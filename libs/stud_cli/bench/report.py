@@ -121,6 +121,6 @@ def recorded(bench: Bench, before: Records) -> Records:
     return Records(before.full, before.brief | now) if bench.brief else Records(before.full | now, before.brief)
 
 
-def write(value: Bench | Records, path: Path) -> None:
-    """Write it as JSON that people read too. Raises OSError."""
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+def as_json(value: Bench | Records) -> bytes:
+    """Return it as it is written: JSON that people read too."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"

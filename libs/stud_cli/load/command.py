@@ -15,6 +15,7 @@ from rich.live import Live
 from rich.markup import escape
 
 from stud_cli.exit_codes import FINE, FOUND, CarefulGroup, could_not_run, said_as, told_when_interrupted
+from stud_cli.files import require_places, write_whole
 from stud_cli.load import asked
 from stud_cli.load.at_the_end import look_at_the_log
 from stud_cli.load.places import opened
@@ -30,7 +31,7 @@ from stud_load.merging import merged
 from stud_load.page import page
 from stud_load.panel import Panel
 from stud_load.plan import Transport
-from stud_load.report import read, summary, write
+from stud_load.report import as_json, read, summary
 from stud_load.running import Tell
 from stud_service.event_loop import new_event_loop
 
@@ -95,7 +96,7 @@ def load(
             run_id=os.urandom(3).hex(),
         ).check()
         plan.shares(processes)
-    _require_places(out, html)
+    require_places(out, html)
     with said_as("{}", StudError), told_when_interrupted(lambda: INTERRUPTED):
         work = _load(plan, processes, (run, endpoints, keys), quiet=json_output)
         report = run_with_one_stop(work, new_event_loop)
@@ -171,6 +172,7 @@ def merge(
 
     Example: stud load merge one.json two.json --out whole.json --html whole.html
     """
+    require_places(out, html)
     with said_as("{}", ValueError):
         whole = merged([_read(path) for path in reports])
     _hand_over(whole, out, html, json_output)
@@ -186,6 +188,7 @@ def html_of(
 
     Example: stud load html report.json report.html
     """
+    require_places(out)
     _write_page(_read(report), out)
     if json_output:
         last_line({"written": str(out)})
@@ -197,25 +200,16 @@ def _read(path: Path) -> Report:
 
 
 def _write_page(report: Report, path: Path) -> None:
-    with said_as(f"{path} cannot be written ({{}})", OSError):
-        path.write_text(page(report))
-
-
-def _require_places(*paths: Path | None) -> None:
-    """Say now, and not after the run, that a report cannot be kept."""
-    for path in paths:
-        if path is not None and (path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK)):
-            could_not_run(f"{path} cannot be written: name a file in a directory that can")
+    write_whole(path, page(report).encode())
 
 
 def _hand_over(report: Report, out: Path | None, html: Path | None, json_output: bool) -> None:
-    """Write and print a report, and end as it says."""
+    """Print and write a report, and end as it says. A report that cannot be written was printed at least."""
+    show(report, notes if json_output else console)
     if out is not None:
-        with said_as(f"{out} cannot be written ({{}})", OSError):
-            write(report, out)
+        write_whole(out, as_json(report))
     if html is not None:
         _write_page(report, html)
-    show(report, notes if json_output else console)
     if json_output:
         last_line(summary(report))
     raise typer.Exit(FINE if report.ok else FOUND)

@@ -8,7 +8,7 @@ import pytest
 
 from stud_cli.bench import command, ratios
 from stud_cli.bench.parts import BENCHES, PARTS, Part, chosen
-from stud_cli.bench.report import Bench, Machine, Recorded, Records, read_records, recorded, write
+from stud_cli.bench.report import Bench, Machine, Recorded, Records, as_json, read_records, recorded
 from tests.unit.cli.test_commands import run
 
 MACHINE = Machine(2, "a processor", "Linux", "3.11", 0)
@@ -33,7 +33,7 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]
 
 def held(path: str, value: float, *, brief: bool = True) -> str:
     there = {"engine": Recorded(MACHINE, 3, {NAME: value})}
-    write(Records(brief=there) if brief else Records(full=there), Path(path))
+    Path(path).write_bytes(as_json(Records(brief=there) if brief else Records(full=there)))
     return path
 
 
@@ -123,7 +123,7 @@ def test_what_says_something_of_a_machine_alone_is_compared_with_the_same_kind_o
 def test_only_what_came_out_worse_is_tried_again(measured: list[list[str]], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(command, "this_machine", lambda: MACHINE)
     there = {"engine": Recorded(MACHINE, 3, {NAME: 18.0}), "system": Recorded(MACHINE, 3, {LESS: 1.0})}
-    write(Records(brief=there), Path("r.json"))
+    Path("r.json").write_bytes(as_json(Records(brief=there)))
     FIGURES["table_cpu_of_bare"] = 2.0
     try:
         assert run("bench", "--brief", "--only", "engine,system", "--against", "r.json", "--tries", "2").exit_code == 1
@@ -147,6 +147,14 @@ def test_what_is_recorded_is_what_a_later_run_is_held_against():
     ("words", "said"),
     [
         (["--only", "poker"], "--only: no part 'poker': want some of engine, rebuild"),
+        (["--only", ""], "--only: no part '': want some of"),
+        (["--only", " "], "--only: no part '': want some of"),
+        (["--only", "engine,"], "--only: no part '': want some of"),
+        (["--out", "."], ". cannot be written: name a file in a directory that can"),
+        (["--record", "."], ". cannot be written"),
+        (["--record", "no/such/r.json"], "no/such/r.json cannot be written: name a file in a directory that can"),
+        (["--out", "full.json/below"], "full.json/below cannot be written: name a file in a directory that can"),
+        (["--out", "a.json", "--record", "./a.json"], "a.json is named twice: want a file for each"),
         (["--against", "nowhere.json"], "nowhere.json cannot be read"),
         (["--against", "other.json"], "other.json: not what `stud bench --record` writes"),
         (["--against", "full.json", "--brief"], "full.json holds nothing of a brief run"),
@@ -178,7 +186,7 @@ def test_a_whole_run_takes_three_and_a_thousand_tables_where_asked(measured: lis
 
 def test_every_part_has_its_script_and_every_ratio_a_part():
     assert [part.script for part in PARTS if not (BENCHES / part.script).is_file()] == []
-    assert {ratio.part for ratio in ratios.RATIOS} <= {part.name for part in chosen("")}
+    assert {ratio.part for ratio in ratios.RATIOS} <= {part.name for part in chosen(None)}
 
 
 @pytest.mark.parametrize("brief", [True, False])

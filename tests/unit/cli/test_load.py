@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stud_load import LoadPlan, Report
-from stud_load.report import Machine, write
+from stud_load.report import Machine, as_json
 from tests.unit.cli.test_commands import run
 
 
@@ -21,7 +21,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def kept(name: str, *violations: str) -> str:
     report = Report(LoadPlan(seconds=2), Machine(2, "x", "3"), 0, 2.0, counts={"actions": 10})
     report.found("audit", violations)
-    write(report, Path(name))
+    Path(name).write_bytes(as_json(report))
     return name
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from stud_load.plan import LoadPlan
 from stud_load.recorder import Count, Measure, Recorder, decoded, encoded, histogram
-from stud_load.report import Machine, Report, figures_of, read, summary, write
+from stud_load.report import Machine, Report, as_json, figures_of, read, summary
 
 
 def recorded(*seconds: float) -> Recorder:
@@ -78,7 +78,7 @@ def report_of(recorder: Recorder) -> Report:
 
 def test_a_report_is_written_and_read(tmp_path):
     report = report_of(recorded(0.001, 0.002, 0.2))
-    write(report, tmp_path / "r.json")
+    (tmp_path / "r.json").write_bytes(as_json(report))
     again = read(tmp_path / "r.json")
     assert again == report
     assert again.figures(Measure.ACT).count == 3
@@ -95,7 +95,7 @@ def test_what_is_no_report_is_refused(tmp_path, text: str):
 def test_a_report_of_another_build_is_refused(tmp_path):
     report = report_of(recorded())
     report.format = 99
-    write(report, tmp_path / "r.json")
+    (tmp_path / "r.json").write_bytes(as_json(report))
     with pytest.raises(ValueError, match="format 99"):
         read(tmp_path / "r.json")
 

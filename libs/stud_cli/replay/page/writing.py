@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from stud_cli.exit_codes import could_not_run, said_as
+from stud_cli.files import write_whole
 from stud_cli.local.progress import Waiting
 from stud_cli.output import notes
 from stud_cli.replay.own_cards import OwnCards
@@ -19,6 +19,9 @@ from stud_cli.replay.reel import Reel
 from stud_eventlog.log import CommitLog
 from stud_replay.timeline import Timeline
 from stud_replay.viewing import Viewer
+
+FOR_ITS_OWNER: Final = 0o600
+"""Rights of a page, until its owner sends it."""
 
 
 class Written(msgspec.Struct):
@@ -61,8 +64,7 @@ async def write_page(
         could_not_run(f"table {table_id} has no hand {hands[0]}: it has played {_played(reel.timeline)} so far")
     with said_as("{}", ValueError):
         data = page(reel.timeline.last.rules, shown, "" if reel.viewer is EVERYBODY else reel.viewer.account)
-    with said_as(f"{out} cannot be written: {{}}", OSError):
-        _write(out, data)
+    write_whole(out, data, FOR_ITS_OWNER)
     return Written(len(shown), sum([len(hand.scenes) for hand in shown]), len(data))
 
 
@@ -98,15 +100,3 @@ def _enough(hands: tuple[int, int] | None) -> Callable[[Timeline], bool]:
 
 def _played(timeline: Timeline) -> int:
     return timeline.hands.all[-1].hand_no if timeline.hands.all else 0
-
-
-def _write(out: Path, data: bytes) -> None:
-    """Write the whole page or nothing; for its owner's eyes until they send it."""
-    half = out.with_name(f".{out.name}.{os.getpid()}")
-    try:
-        with os.fdopen(os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(data)
-        half.replace(out)
-    finally:
-        with contextlib.suppress(OSError):
-            half.unlink(missing_ok=True)
