@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -21,11 +22,13 @@ APART_MS: Final = 2000
 def merged(reports: Sequence[Report]) -> Report:
     """Return one report: counts add up, histograms too, the timeline by the moment, not by the place in it.
 
-    Raises ValueError for no reports, and for reports of plans that are not parts of one load.
+    Raises ValueError for no reports, for reports of plans that are not parts of one load, and where two of them count
+    the same tables of the same run.
     """
     if not reports:
         raise ValueError("nothing to merge: want reports as `stud load --out` writes them")
     _require_same([report.plan for report in reports])
+    _require_once(reports)
     first = min(reports, key=lambda report: report.started_at_ms)
     plan = msgspec.structs.replace(
         first.plan,
@@ -50,6 +53,7 @@ def merged(reports: Sequence[Report]) -> Report:
     whole.timeline = _timeline(first, reports)
     whole.usage = _usage(reports)
     whole.checks = _checks(reports)
+    whole.parts = [part for report in reports for part in report.played]
     whole.notes = [*dict.fromkeys(note for report in reports for note in report.notes), *_apart(reports)]
     return whole
 
@@ -76,6 +80,17 @@ def _require_same(plans: Sequence[LoadPlan]) -> None:
         theirs = _kind(plan)
         if different := [f"{name} is {ours[name]} and {theirs[name]}" for name in ours if ours[name] != theirs[name]]:
             raise ValueError(f"not parts of one load: {', '.join(different)}")
+
+
+def _require_once(reports: Sequence[Report]) -> None:
+    parts = [(part, number) for number, report in enumerate(reports, 1) for part in report.played]
+    parts.sort(key=lambda each: (each[0].run_id, each[0].first_table))  # what overlaps is side by side then
+    for (part, one), (again, other) in itertools.pairwise(parts):
+        if part.overlaps(again):
+            raise ValueError(
+                f"reports {one} and {other} are of the same run ({part.run_id}): what it did would count twice, "
+                "name each run once"
+            )
 
 
 def _kind(plan: LoadPlan) -> dict[str, str]:

@@ -9,11 +9,36 @@ from typing import Any, Final
 import msgspec
 from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 
-from stud_load.plan import LoadPlan
+from stud_load.plan import MOST_SPECTATORS, LoadPlan
 from stud_load.recorder import Count, Interval, Measure, Recorder, decoded, encoded
+from stud_load.sense import parsed
 from stud_load.usage import Usage
 
 FORMAT: Final = 1
+BOUNDS: Final = (
+    ("plan.tables", 1, 1e8),
+    ("plan.players", 2, 8),
+    ("plan.spectators", 0, MOST_SPECTATORS),
+    ("plan.seed", -(2.0**63), 2.0**64),
+    ("plan.rate.per_s", 0, 1e9),
+    ("plan.seconds", 0.001, 86_400),
+    ("plan.ramp_s", 0, 3600),
+    ("plan.warm_s", 0, 3600),
+    ("plan.think_s", 0.001, 600),
+    ("plan.channels", 1, 1000),
+    ("plan.chaos.reconnect", 0, 1),
+    ("seconds", 0.001, 172_800),
+    ("timeline*.seconds", 0, 172_800),
+    ("*at_ms", 0, 253_402_300_799_000),  # the last second of the year 9999
+    ("usage.*.cpu_s", 0, 1e10),
+    ("usage.*_mib", 0, 1e10),
+    ("machine.cpus", 1, 1e5),
+    ("drivers", 1, 1e5),
+    ("violation_counts.*", 1, 1e15),
+    ("parts*.tables", 1, 1e8),
+)
+"""What can be in a report, see `stud_load.sense`; those of several machines are larger than a plan may be."""
+
 PERCENTILES: Final = [50.0, 90.0, 99.0, 99.9]
 
 
@@ -36,12 +61,29 @@ class Machine(msgspec.Struct, frozen=True):
     python: str
 
 
+class Part(msgspec.Struct, frozen=True):
+    """The tables of a run that a driver played: no two drivers have one in common."""
+
+    run_id: str
+    first_table: int
+    tables: int
+
+    def overlaps(self, other: Part) -> bool:
+        """Whether both have played a table."""
+        return (
+            self.run_id == other.run_id
+            and self.first_table < other.first_table + other.tables
+            and other.first_table < self.first_table + self.tables
+        )
+
+
 PROCESS_COLUMNS = ("process", "of a core", "CPU µs per action", "MiB at most")
 
 
 class Report(msgspec.Struct):
     """A run. ``measures`` and the timeline hold encoded histograms of microseconds (`recorder.decoded`); ``checks``
-    says what was looked at, and what came of it; ``notes`` what a reader has to know.
+    says what was looked at, and what came of it; ``notes`` what a reader has to know. ``parts``: what was added
+    up to it.
     """
 
     plan: LoadPlan
@@ -62,6 +104,12 @@ class Report(msgspec.Struct):
     violation_counts: dict[str, int] = {}
     violations: list[str] = []
     notes: list[str] = []
+    parts: list[Part] = []
+
+    @property
+    def played(self) -> list[Part]:
+        """What it is the report of."""
+        return self.parts or [Part(self.plan.run_id, self.plan.first_table, self.plan.tables)]
 
     @property
     def ok(self) -> bool:
@@ -152,11 +200,13 @@ def as_json(report: Report) -> bytes:
 def read(path: Path) -> Report:
     """Read a report again. Raises OSError, and ValueError where it is none or of another build."""
     try:
-        report = msgspec.json.decode(path.read_bytes(), type=Report)
+        report = parsed(path.read_bytes(), Report, BOUNDS)
         if report.format == FORMAT:
             for text in [*report.measures.values(), *(interval.act for interval in report.timeline)]:
                 decoded(text)
+            if len(report.violations) > sum(report.violation_counts.values()):
+                raise ValueError("violations are told that violation_counts does not count")
             return report
-    except (msgspec.DecodeError, ValueError) as error:
+    except ValueError as error:
         raise ValueError(f"{path}: not what `stud load --out` writes ({error})") from None
     raise ValueError(f"{path}: format {report.format}, this build reads {FORMAT}")

@@ -5,10 +5,20 @@ from __future__ import annotations
 import os
 import platform
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from stud_cli.bench.ratios import OF_MACHINE, better
+from stud_load.sense import parsed
+
+BOUNDS: Final = (
+    ("*.ratios.*", 0.001, 1e9),
+    ("*.runs", 1, 1e4),
+    ("*.machine.cpus", 1, 1e5),
+    ("*.machine.nice", -20, 19),
+)
+"""What can be recorded, see `stud_load.sense`: a run is held against it, and nothing is worse than 0."""
 
 
 class Machine(msgspec.Struct, frozen=True):
@@ -106,8 +116,8 @@ def _model() -> str:
 def read_records(path: Path) -> Records:
     """Read what `recorded` wrote. Raises OSError, and ValueError where it is something else."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Records, strict=True)
-    except msgspec.DecodeError as error:
+        return parsed(path.read_bytes(), Records, BOUNDS)
+    except ValueError as error:
         raise ValueError(f"{path}: not what `stud bench --record` writes ({error})") from None
 
 

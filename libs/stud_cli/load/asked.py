@@ -41,7 +41,9 @@ BadCommands = Annotated[bool, typer.Option("--bad-commands", help="Players send 
 Run = Annotated[
     Path | None, typer.Option("--run", help="File of a running `stud up`: var/stud.json.", show_default=False)
 ]
-Endpoints = Annotated[str, typer.Option(help="Another system: table=HOST:PORT,wallet=HOST:PORT,…")]
+Endpoints = Annotated[
+    str | None, typer.Option(help="Another system: table=HOST:PORT,wallet=HOST:PORT,…", show_default=False)
+]
 Keys = Annotated[
     Path | None, typer.Option("--keys", help="Directory of the key that tokens are made with.", show_default=False)
 ]

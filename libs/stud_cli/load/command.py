@@ -61,7 +61,7 @@ def load(
     leave_rejoin: asked.LeaveRejoin = False,
     bad_commands: asked.BadCommands = False,
     run: asked.Run = None,
-    endpoints: asked.Endpoints = "",
+    endpoints: asked.Endpoints = None,
     keys: asked.Keys = None,
     out: asked.Out = None,
     html: asked.Html = None,
@@ -76,6 +76,8 @@ def load(
     """
     if ctx.invoked_subcommand is not None:
         return
+    if endpoints is not None and not endpoints.strip():
+        could_not_run("--endpoints is empty: name services and addresses, or leave it out to have a system started")
     if ruleset not in RULESETS:
         could_not_run(f"unknown ruleset {ruleset!r}: want {' or '.join(RULESETS)}")
     with said_as("{}", ValueError):
@@ -98,7 +100,7 @@ def load(
         plan.shares(processes)
     require_places(out, html)
     with said_as("{}", StudError), told_when_interrupted(lambda: INTERRUPTED):
-        work = _load(plan, processes, (run, endpoints, keys), quiet=json_output)
+        work = _load(plan, processes, (run, endpoints or "", keys), quiet=json_output)
         report = run_with_one_stop(work, new_event_loop)
     _hand_over(report, out, html, json_output)
 

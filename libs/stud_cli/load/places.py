@@ -60,6 +60,11 @@ async def opened(run: Path | None, endpoints: str, keys: Path | None, console: C
     """Return where to play: what ``run`` names (a ``stud.json``), else ``endpoints``, else a system of its own, which
     is gone afterwards. Raises CouldNotRun.
     """
+    if keys is not None and run is None and not endpoints:
+        could_not_run(
+            "--keys names the key of another system, and a system of its own has its own: name the other one with "
+            "--endpoints (or --run), or leave --keys out"
+        )
     if run is not None and endpoints:
         could_not_run("--run and --endpoints name two systems: want one of them")
     if run is not None:

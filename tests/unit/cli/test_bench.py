@@ -193,3 +193,18 @@ def test_every_part_has_its_script_and_every_ratio_a_part():
 def test_recorded_ratios_are_those_that_are_compared(brief: bool):
     records = read_records(BENCHES / "recorded.json")
     assert set(records.ratios(brief=brief)) == {ratio.name for ratio in ratios.RATIOS if ratio.is_steady or not brief}
+
+
+@pytest.mark.parametrize("to", [0, -1, float("nan"), float("inf"), float("-inf"), 1e308, None, "2"])
+@pytest.mark.parametrize("option", ["--against", "--record"])
+def test_a_recorded_ratio_that_cannot_be_is_refused_by_its_name(measured: list[list[str]], to: object, option: str):
+    value = json.loads(Path(held("r.json", 1.0)).read_bytes())
+    value["brief"]["engine"]["ratios"][NAME] = to
+    Path("r.json").write_text(json.dumps(value))
+    ended = run("bench", "--brief", "--only", "engine", option, "r.json")
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    said = " ".join(ended.stderr.split())
+    assert "r.json: not what `stud bench --record` writes (" in said
+    assert NAME in said or "brief[...].ratios[...]" in said
+    assert measured == []
+    assert json.loads(Path("r.json").read_bytes()).keys() == value.keys()
