@@ -12,6 +12,7 @@ import pytest
 import redis.exceptions
 
 from stud_cli.local.disk import full_disk
+from stud_load.report import read
 from tests.support.up import STUD, environ, free_ports
 from tests.support.valkey import command
 
@@ -107,3 +108,23 @@ async def test_the_end_of_the_logs_server_on_a_full_disk_is_told_with_its_reason
         said_until(process, "is not started before there is room")
         process.terminate()
         assert process.wait(60) == 0
+
+
+@pytest.mark.parametrize("kib", [600, 1500], ids=["from the start", "meanwhile"])
+def test_a_load_run_whose_own_log_fills_its_disk_names_the_disk(kib: int, tmp_path: Path):
+    (tmp_path / "small").mkdir()
+    script = f'mount -t tmpfs -o size={kib}k none small; TMPDIR="$PWD/small" exec "$0" "$@"'
+    load = [str(STUD), "load", "--tables", "6", "--ramp", "0", "--warm", "0", "--seconds", "10", "--out", "report.json"]
+    ended = subprocess.run(
+        ["unshare", "-rm", "sh", "-c", script, *load],
+        cwd=tmp_path,
+        env=environ(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = ended.stdout + ended.stderr
+    assert ended.returncode in {1, 2}, said
+    assert f"the disk of {tmp_path}/small/stud-load-" in said
+    if ended.returncode == 1:
+        assert any("is full: make room there" in note for note in read(tmp_path / "report.json").notes)

@@ -27,14 +27,21 @@ async def look_at_the_log(report: Report, place: Place, console: Console | None)
         report.checks[Rule.AUDIT] = report.checks[Rule.VERIFY] = f"not done: {error}"
         return
     try:
-        audit, _ = await audit_log(log, console)
-        problems = list(audit.problems)
-        if audit.disputed:
-            problems.append(f"{audit.disputed} hands are disputed")
-        report.found(Rule.AUDIT, problems)
-        report.checks[Rule.AUDIT] = f"{audit.accounts} accounts, sum {audit.ledger_sum}, {len(problems)} problems"
-        found = await verify_log(log, None, referee_key(place.keys_dir), Watch(console))
-        report.found(Rule.VERIFY, (f"{p.table} version {p.version}: {p.what}" for p in found.problems))
-        report.checks[Rule.VERIFY] = f"{found.tables} tables, {found.hands} hands, {len(found.problems)} problems"
+        await _look(report, log, place, console)
+    except EventLogError as error:  # it ended meanwhile
+        for rule in (Rule.AUDIT, Rule.VERIFY):
+            report.checks.setdefault(rule, f"not done: {error}")
     finally:
         await log.close()
+
+
+async def _look(report: Report, log: RedisEventLog, place: Place, console: Console | None) -> None:
+    audit, _ = await audit_log(log, console)
+    problems = list(audit.problems)
+    if audit.disputed:
+        problems.append(f"{audit.disputed} hands are disputed")
+    report.found(Rule.AUDIT, problems)
+    report.checks[Rule.AUDIT] = f"{audit.accounts} accounts, sum {audit.ledger_sum}, {len(problems)} problems"
+    found = await verify_log(log, None, referee_key(place.keys_dir), Watch(console))
+    report.found(Rule.VERIFY, (f"{p.table} version {p.version}: {p.what}" for p in found.problems))
+    report.checks[Rule.VERIFY] = f"{found.tables} tables, {found.hands} hands, {len(found.problems)} problems"

@@ -14,7 +14,7 @@ import typer
 from rich.live import Live
 from rich.markup import escape
 
-from stud_cli.exit_codes import FINE, FOUND, CarefulGroup, could_not_run, said_as, told_when_interrupted
+from stud_cli.exit_codes import FINE, FOUND, CarefulGroup, CouldNotRun, could_not_run, said_as, told_when_interrupted
 from stud_cli.files import require_places, write_whole
 from stud_cli.load import asked
 from stud_cli.load.at_the_end import look_at_the_log
@@ -107,8 +107,14 @@ def load(
 
 async def _load(plan: LoadPlan, processes: int, where: tuple[Path | None, str, Path | None], *, quiet: bool) -> Report:
     async with opened(*where, None if quiet else console) as place:
-        with _told(plan, quiet=quiet) as tell:
-            report = await play(plan, processes, place, tell)
+        try:
+            with _told(plan, quiet=quiet) as tell:
+                report = await play(plan, processes, place, tell)
+        except (StudError, CouldNotRun) as error:
+            if troubles := await place.troubles():
+                raise CouldNotRun("\n".join([str(error), *troubles])) from error
+            raise
+        report.notes += await place.troubles()
         await look_at_the_log(report, place, None if quiet else console)
     return report
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from rich.console import Console
 
 from stud_cli.exit_codes import could_not_run, said_as
+from stud_cli.load.own_system import troubles_of
 from stud_cli.local.callers import TTL_S, RenewedToken
 from stud_cli.local.pid_file import RunningSystem, is_garbled, read_running
 from stud_cli.local.system import LocalSystem
@@ -34,14 +36,21 @@ NAMES: Final = {"redis": "log server"}
 """What a process is called in a report, where it is called otherwise in ``var/stud.json``."""
 
 
+async def _nobody_knows() -> list[str]:
+    return []
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A system under load. ``redis_url``: its log, where it can be read; empty otherwise."""
+    """A system under load. ``redis_url``: its log, where it can be read; empty otherwise. ``troubles`` says what keeps
+    it from playing on, where that is known: of a system of our own.
+    """
 
     endpoints: dict[str, str]
     keys_dir: Path
     pids: Mapping[str, int]
     redis_url: str = ""
+    troubles: Callable[[], Awaitable[list[str]]] = _nobody_knows
 
     def target(self) -> Target:
         """Return it as bots need it. Raises CouldNotRun without the key that tokens are made with."""
@@ -79,7 +88,7 @@ async def opened(run: Path | None, endpoints: str, keys: Path | None, console: C
         with tempfile.TemporaryDirectory(prefix="stud-load-") as directory:
             report = console.print if console is not None else lambda _: None
             async with LocalSystem(Path(directory), environ=LIMITS, report=report, console=console) as system:
-                yield _of(system.running(), None)
+                yield replace(_of(system.running(), None), troubles=partial(troubles_of, system))
 
 
 def _running(path: Path, keys: Path | None) -> Place:
