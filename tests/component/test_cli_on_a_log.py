@@ -350,6 +350,44 @@ def test_nonsense_is_told_with_what_would_be_right(url: str, words: list[str], t
         assert told in " ".join(ended.stderr.split())
 
 
+def test_through_a_players_eyes_cards_of_a_finished_hand_are_asked_for_and_why_not_is_said(
+    url: str, monkeypatch: pytest.MonkeyPatch
+):
+    """In the middle of a hand that was finished later: nobody says who asks, or there is no dealer."""
+    ensure_dev_keys(Path("keys"))
+    monkeypatch.setenv("STUD_KEYS_DIR", "keys")
+    at = str(HISTORY.version_of(TABLE, ev.CardsDealt, 3))
+    for words, why in (
+        ((), "no --reason was given"),
+        (("--reason", "asked"), "nobody can be asked to open them: say who asks"),
+        (
+            ("--reason", "asked", "--auditor", "ann", "--endpoints", "dealer=127.0.0.1:1"),
+            "the dealer does not open them: U",
+        ),
+    ):
+        shown = run("replay", T, "--at", at, "--as", "ada", *words)
+        assert shown.exit_code == 0, shown.output
+        assert f"cards of ada stay face down: {why}" in " ".join(shown.stdout.split())
+        code, told = asked("replay", T, "--at", at, "--as", "ada", *words)
+        assert (code, why in told["sealed"], "down" in told["mine"]) == (0, True, False)
+        assert (told["log"]["actor"], told["log"]["cause"]) == ("", None)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--reason", "x"], "name the player with --as"),
+        (["--auditor", "x"], "name the player with --as"),
+        (["--as", "nobody"], "nobody was dealt into no hand of table t-1"),
+    ],
+    ids=lambda words: " ".join(words) if isinstance(words, list) else "",
+)
+def test_eyes_that_cannot_be_looked_through(url: str, words: list[str], told: str):
+    ended = run("replay", T, *words)
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert told in " ".join(ended.stderr.split())
+
+
 def test_at_a_terminal_it_is_a_screen_to_walk_about_in(url: str):
     """In a pseudo-terminal of 80 by 24: it opens the other screen, shows the hand, and leaves at q with 0."""
     main, side = pty.openpty()

@@ -109,7 +109,7 @@ class Recorded:
             frames = {commit.version: self.projectors[name].show(commit) for commit in commits}
             for update in live:
                 if update.version in frames:
-                    self.same(update, frames[update.version], operator[update.version])
+                    self.same(name, update, frames[update.version], operator[update.version])
             assert {update.version for update in live} >= set(frames) - {1}  # that opened the table
             for commit in commits:
                 self.hides(frames[commit.version], commit, self.down[name])
@@ -118,7 +118,7 @@ class Recorded:
         self.compared += len(commits)
         self.kept["versions"] += len(commits)
 
-    def same(self, update: pb.TableUpdate, frame: Frame, operator: Frame) -> None:
+    def same(self, name: str, update: pb.TableUpdate, frame: Frame, operator: Frame) -> None:
         told = (update.table, update.version, update.head_hash, update.at_ms)
         assert told == (frame.table, frame.version, frame.entry.hash, frame.at_ms)
         assert update.view == frame.view == operator.view
@@ -128,6 +128,8 @@ class Recorded:
             public = pb.TableUpdate()
             put_public(public, [said.event for said in frame.said])
             assert list(public.events) == list(update.events)
+            more = [said for said in frame.said if said.event not in update.events]
+            assert all(name in said.what for said in more), name  # between them and the house
             self.kept["own events"] += len(frame.said) - len(update.events)
         assert update.HasField("mine") == (frame.mine is not None)
         if frame.mine is not None:

@@ -162,12 +162,16 @@ async def _replay(table_id: str, asked: Asked, data: Path | None, own: OwnCards 
     async with open_log(data) as opened:
         reel = Reel(opened.log, table_id, own=own)
         with Waiting(notes if notes.is_terminal and not asked.json else None) as waiting:
-            enough = _enough(asked) if asked.to_be_printed else lambda _: False
-            await reel.fold(enough, lambda done, of: waiting.show(f"{done} of {of} versions", done / of))
+            # What became of the hand decides whether its cards are opened, and a walk goes anywhere.
+            whole = own is not None or not asked.to_be_printed
+            await reel.fold(
+                _never if whole else _enough(asked),
+                lambda done, of: waiting.show(f"{done} of {of} versions", done / of),
+            )
         if not reel.timeline.version:
             could_not_run(f"there is no table {table_id!r} in this log")
         if own is not None and not _ever_sat(reel.timeline, own.viewer.account):
-            could_not_run(f"{own.viewer.account} was dealt into no hand of table {table_id} that was read")
+            could_not_run(f"{own.viewer.account} was dealt into no hand of table {table_id}")
         if not asked.to_be_printed:
             await _walk(reel, asked)
         elif asked.index:
@@ -180,6 +184,10 @@ async def _replay(table_id: str, asked: Asked, data: Path | None, own: OwnCards 
 
 def _ever_sat(timeline: Timeline, account: str) -> bool:
     return any(account == name for hand in timeline.hands.all for _, name in hand.players)
+
+
+def _never(_: Timeline) -> bool:
+    return False
 
 
 def _enough(asked: Asked) -> Callable[[Timeline], bool]:

@@ -6,12 +6,13 @@ cards of this one player. What is not opened stays face down, and why is said.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable
 from pathlib import Path
 from typing import Final, Protocol
 
 from stud.dealer.v1 import dealer_service_pb2 as pb
-from stud_cli.exit_codes import CouldNotRun
+from stud_cli.exit_codes import CouldNotRun, could_not_run
 from stud_cli.operate.desk import TIMEOUT_S
 from stud_cli.operate.identity import identify
 from stud_cli.where import endpoints
@@ -24,6 +25,7 @@ MOST: Final = 20
 
 NO_REASON: Final = "no --reason was given, and without one nobody's cards are opened"
 TOO_MANY: Final = f"the cards of {MOST} hands were opened; look again for those of others"
+NOBODY: Final = "say who asks, since the log notes it: --auditor NAME (or STUD_AS), or a token (STUD_TOKEN)"
 NOT_PROVEN: Final = "the deck does not prove the cards that the dealer gave: this is for operators to look into"
 
 Answer = Awaitable[pb.AuditDownCardsResponse]
@@ -46,6 +48,9 @@ class Services:
     async def AuditDownCards(self, request: pb.AuditDownCardsRequest) -> pb.AuditDownCardsResponse:  # noqa: N802
         """Have one player's cards opened."""
         if self._client is None:
+            named = (*self._who[:2], os.environ.get("STUD_AS"), os.environ.get("STUD_TOKEN", "").strip())
+            if not any(named):
+                could_not_run(NOBODY)
             who = identify(*self._who, ["auditor"], decides=True)
             self._client = StudClient(endpoints(self._where), who.token, timeout_s=TIMEOUT_S)
         return await self._client.dealer.AuditDownCards(request)

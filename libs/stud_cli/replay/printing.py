@@ -103,14 +103,14 @@ def index_table(timeline: Timeline) -> Table:
 def hands_table(title: str, hands: Sequence[HandEntry]) -> Table:
     """Return hands, a line each."""
     columns = ("hand", "versions", "began", "pot", "ended", "verdict", "players")
-    return table_of(title, columns, [_hand_row(hand) for hand in hands], right=("hand", "pot"))
+    return table_of(title, columns, [_hand_row(hand) for hand in hands], right=("hand", "pot", "players"))
 
 
 def _hand_row(hand: HandEntry) -> tuple[str, ...]:
     ended = "showdown" if hand.showdown else hand.outcome.value
-    players = ", ".join([account for _, account in hand.players])
-    versions = f"{hand.first} to {hand.last}"
-    return str(hand.hand_no), versions, iso(hand.started_ms), money(hand.pot), ended, hand.verdict.value, players
+    began, versions = iso(hand.started_ms)[:19].replace("T", " "), f"{hand.first}-{hand.last}"
+    players = str(len(hand.players))
+    return str(hand.hand_no), versions, began, money(hand.pot), ended, hand.verdict.value, players
 
 
 def changes_table(first: int, last: int, changes: Sequence[Change]) -> Table:

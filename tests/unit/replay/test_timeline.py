@@ -1,16 +1,21 @@
 """A timeline folds a log once, keeps what finding needs and states ever further apart, and leads to every version."""
 
+import gc
+import tracemalloc
 from functools import cache
 
 import pytest
+from msgspec.structs import replace
 
+from stud_core import events as ev
 from stud_core.evolve import evolve
 from stud_core.presets import PLAYNOW
 from stud_core.state import Table
+from stud_eventlog.types import StoredCommit
 from stud_replay.frames import Projector
 from stud_replay.marks import Mark
 from stud_replay.timeline import Timeline
-from stud_wire.commits import decode_commit
+from stud_wire.commits import Meta, decode_commit, encode_commit
 from table_service.views import table_view
 from tests.support.replayed import RandomTable, frames_of, timeline_of
 
@@ -98,3 +103,25 @@ def test_marks_say_what_happened():
         assert (Mark.STREET in marks) == ("CardsDealt" in names)
         assert (Mark.HAND in marks) == ("AntesOpened" in names)
         assert (Mark.VOID in marks) == ("HandVoided" in names)
+
+
+def memory_of(versions: int) -> int:
+    """Bytes that a timeline of so many versions holds."""
+    bodies = [encode_commit([event], Meta(1)) for event in (ev.TablePaused("x", "olga"), ev.TableResumed("olga"))]
+    commits = [StoredCommit("s", version, bytes(32), bytes(16), bodies[version % 2]) for version in range(1, 3)]
+    tracemalloc.start()
+    try:
+        timeline = Timeline("t-1", kept=64, spacing=1)
+        for version in range(1, versions + 1):
+            timeline.add(replace(commits[version % 2], version=version))
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_long_log_costs_little_more_than_its_nine_bytes_a_version():
+    """States thin out, frames are not kept: three times the log is the same states and three times nine bytes."""
+    memory_of(100)
+    short, long = memory_of(4_000), memory_of(12_000)
+    assert long - short < 8_000 * 9 * 1.5 + 64 * 1_000
