@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from stud_cli.exit_codes import CarefulGroup
+from stud_cli.interrupts import ended_by_ctrl_c
 
 
 class Place(NamedTuple):
@@ -45,7 +46,8 @@ class Commands(Mapping[str, Any]):
 
 
 def _load(name: str, place: Place) -> Any:
-    found = getattr(import_module(place.module), place.name)
+    with ended_by_ctrl_c():
+        found = getattr(import_module(place.module), place.name)
     if not isinstance(found, typer.Typer):
         app = typer.Typer(add_completion=False, pretty_exceptions_show_locals=False)
         app.command(name)(found)

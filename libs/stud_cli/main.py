@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from stud_cli.interrupts import INTERRUPTED, ended_by_ctrl_c
 
-import typer
+with ended_by_ctrl_c():
+    from contextlib import suppress
 
-from stud_cli.loading import LoadingGroup
-from stud_service import dumps
-from stud_service.settings import load_settings
+    import typer
+
+    from stud_cli.loading import LoadingGroup
+    from stud_service import dumps
+    from stud_service.settings import load_settings
 
 app = typer.Typer(
     cls=LoadingGroup,
@@ -25,8 +28,11 @@ def stud() -> None:
 
 def main() -> None:
     """Run the command line."""
-    _forbid_dumps()
-    app()
+    try:
+        _forbid_dumps()
+        app()
+    except KeyboardInterrupt:  # before or after the command, which tells itself how far it came
+        raise SystemExit(INTERRUPTED) from None
 
 
 def _forbid_dumps() -> None:

@@ -45,7 +45,7 @@ from stud_eventlog.trouble import (
     unseen,
     volatile,
 )
-from stud_eventlog.types import START, Append, ChainBroken, Head, LogUnavailable, UnsafeServer
+from stud_eventlog.types import START, Append, ChainBroken, Head, LogUnavailable, UnsafeServer, UnusableUrl
 from stud_eventlog.writing import Elsewhere, WriteAnswer, new_mark
 
 CONNECT_TIMEOUT_S = 2.0
@@ -66,6 +66,9 @@ SMALL = 16
 """Commits of a read that may share a pipeline; a page goes alone, so that nobody waits behind it."""
 
 CLOSE_GRACE_S = 2.0
+
+NO_DATABASE = "DB index is out of range"
+"""What a server says of a database that it does not have."""
 
 # Refusals that pass by themselves and say nothing about the append: it is repeated. Any other error reply is a "no"
 # for now.
@@ -128,6 +131,15 @@ class RedisEventLog(Commits, RedisFeeds, RedisDeadLetters):
         log.on_log_behind, log.on_cursor_ahead = on_log_behind, on_cursor_ahead
         try:
             await log.ping()
+        except LogUnavailable as why:
+            await log.close()
+            if NO_DATABASE in str(why):  # which no waiting changes
+                raise UnusableUrl("want a database that the server has") from None
+            raise
+        except BaseException:
+            await log.close()
+            raise
+        try:
             if not allow_volatile:
                 await log._check_server()
         except BaseException:

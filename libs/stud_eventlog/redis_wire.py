@@ -23,6 +23,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError, ResponseError
 
+from stud_eventlog.addresses import check_url
 from stud_eventlog.cancelling import stop_if_cancelled
 from stud_eventlog.types import LogRefuses, LogUnavailable, UnusableUrl
 
@@ -187,9 +188,15 @@ class RedisWire:
 def _pool(url: str, **settings: Any) -> BlockingConnectionPool:
     """Raises UnusableUrl. A connection is made, not opened: only it looks at what follows a question mark."""
     try:
+        check_url(url)
+    except ValueError as why:
+        raise UnusableUrl(str(why)) from None
+    if url.startswith("unix:"):
+        del settings["socket_keepalive"]  # which is TCP's
+    try:
         pool = BlockingConnectionPool.from_url(url, **settings)
         pool.connection_class(**pool.connection_kwargs)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RedisError):
         raise UnusableUrl from None
     return pool
 

@@ -250,9 +250,11 @@ class AnotherLog(NotInitialised):
 class UnusableUrl(EventLogError, ValueError):
     """The address that was given cannot be one. The text does not quote it: it may hold a password."""
 
-    def __init__(self) -> None:
+    def __init__(self, why: str = "") -> None:
+        """`why` says what is wanted of the part that is wrong."""
         super().__init__(
-            "the address of the log cannot be used: want redis://[user:password@]host:port[/db], rediss:// or unix://, "
+            f"the address of the log cannot be used{f' ({why})' if why else ''}: "
+            "want redis://[user:password@]host:port[/db], rediss:// or unix://, "
             "for instance redis://127.0.0.1:7100/0"
         )
 

@@ -31,6 +31,7 @@ from stud_service.garbage import settle_memory
 from stud_service.health import Health
 from stud_service.interceptors import Interceptor
 from stud_service.limits import Limits
+from stud_service.listening import why_cannot_listen
 from stud_service.log_meters import tell_of_the_log
 from stud_service.log_watch import LogWatch
 from stud_service.loop_lag import watch_lag
@@ -169,7 +170,7 @@ class Process:
             self.port = server.add_insecure_port(address)
         except RuntimeError:
             raise CannotStart(
-                f"cannot listen on {address}: is it in use? Set STUD_{self.name.upper()}_LISTEN"
+                f"cannot listen on {address}: {why_cannot_listen(address)}. Set STUD_{self.name.upper()}_LISTEN"
             ) from None
 
     def _bind_metrics(self) -> MetricsPort | None:

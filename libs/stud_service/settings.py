@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_type_hints
@@ -14,6 +15,7 @@ from typing import Annotated, Any, NamedTuple, get_type_hints
 import msgspec
 
 from stud_eventlog import keys
+from stud_eventlog.addresses import check_address, check_text, check_url
 from stud_topology.services import BY_PORT, HOST, LOG_PORT, service_called
 
 PREFIX = "STUD_"
@@ -23,6 +25,11 @@ MANY = 10_000_000
 
 CURRENCIES = ("EUR", "USD", "GBP", "CAD", "XTS")
 LOG_LEVELS = ("debug", "info", "warning", "error")
+
+MAX_PATH, MAX_NAME = 4_000, 255
+"""Of a directory and of a name in it, in bytes: Linux has no longer ones."""
+
+DIGITS = re.compile("[0-9]{1,10}")
 
 MAX_LIFE_S = 365 * 86_400
 """Of a token, at most."""
@@ -51,17 +58,26 @@ def _switch(text: str) -> bool:
     raise ValueError("want 1 or 0")
 
 
-def _redis_url(url: str) -> str:
-    if not url.startswith(("redis://", "rediss://", "unix://")):
-        raise ValueError("want redis://, rediss:// or unix://")
-    return url
+def _text(most: int) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if not text.strip() or len(text) > most:
+            raise ValueError(f"want 1 to {most} printable characters")
+        return text
+
+    return read
 
 
-def _address(address: str) -> str:
-    host, colon, port = address.rpartition(":")
-    if not (host and colon and port.isascii() and port.isdecimal() and int(port) < 65_536):
-        raise ValueError("want HOST:PORT, for instance 127.0.0.1:7101")
-    return address
+def _folder(text: str) -> Path:
+    """What no file system has a name for is no folder that may still come."""
+    if not text.strip():
+        raise ValueError("want a directory, such as var/keys; . is the current one")
+    if len(text.encode()) > MAX_PATH or any(len(part.encode()) > MAX_NAME for part in Path(text).parts):
+        raise ValueError(f"want a path of at most {MAX_PATH} bytes, and {MAX_NAME} for each name in it")
+    return Path(text)
+
+
+def _listen(address: str) -> str:
+    return check_address(address, least_port=0)
 
 
 def _host(host: str) -> str:
@@ -81,13 +97,9 @@ def _log_level(level: str) -> str:
 
 def _number(least: int, most: int = MANY) -> Callable[[str], int]:
     def read(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            number = least - 1
-        if not least <= number <= most:
+        if not DIGITS.fullmatch(text) or not least <= int(text) <= most:
             raise ValueError(f"want a whole number from {least} to {most}")
-        return number
+        return int(text)
 
     return read
 
@@ -100,10 +112,12 @@ def _currencies(text: str) -> tuple[str, ...]:
 
 
 class About(NamedTuple):
-    """What a setting is for, and how its text becomes its value (raises ValueError saying what is wanted)."""
+    """What a setting is for, and how its text, which is printable, becomes its value (raises ValueError saying what is
+    wanted).
+    """
 
     meaning: str
-    read: Callable[[str], Any] = str
+    read: Callable[[str], Any]
 
 
 class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,11 +125,11 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
     environment.
     """
 
-    redis_url: Annotated[str, About("where the log is", _redis_url)] = f"redis://{HOST}:{LOG_PORT}/0"
-    listen: Annotated[
-        str, About("where the service listens; STUD_TABLE_LISTEN and so on take precedence", _address)
-    ] = "127.0.0.1:0"
-    keys_dir: Annotated[Path, About("keys for tokens and cards", Path)] = Path("var/keys")
+    redis_url: Annotated[str, About("where the log is", check_url)] = f"redis://{HOST}:{LOG_PORT}/0"
+    listen: Annotated[str, About("where the service listens; STUD_TABLE_LISTEN and so on take precedence", _listen)] = (
+        "127.0.0.1:0"
+    )
+    keys_dir: Annotated[Path, About("keys for tokens and cards", _folder)] = Path("var/keys")
     log_level: Annotated[str, About(f"lowest level logged: {', '.join(LOG_LEVELS)}", _log_level)] = "info"
     currencies: Annotated[tuple[str, ...], About("currencies that are served", _currencies)] = CURRENCIES
     allow_volatile: Annotated[bool, About("accept a server that may lose commits: for experiments", _switch)] = False
@@ -125,8 +139,8 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
     stop_grace_ms: Annotated[int, About("milliseconds to finish calls in when stopping", _number(0, 600_000))] = 5_000
     call_timeout_ms: Annotated[int, About("milliseconds for a call without a deadline", _number(1, 600_000))] = 15_000
-    jwt_issuer: Annotated[str, About("who must have issued a token")] = "stud"
-    jwt_audience: Annotated[str, About("who a token must be for")] = "stud"
+    jwt_issuer: Annotated[str, About("who must have issued a token", _text(256))] = "stud"
+    jwt_audience: Annotated[str, About("who a token must be for", _text(256))] = "stud"
     token_max_life_s: Annotated[
         int,
         About(
@@ -134,7 +148,9 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
             _number(60, MAX_LIFE_S),
         ),
     ] = MAX_LIFE_S
-    build: Annotated[str, About("name of the build, noted in every commit")] = msgspec.field(default_factory=build_name)
+    build: Annotated[str, About("name of the build, noted in every commit: 1 to 64 characters", _text(64))] = (
+        msgspec.field(default_factory=build_name)
+    )
     calls_per_s: Annotated[
         int, About("calls a second of an account (staff: fifty times as many); faster ones wait", _number(1))
     ] = 20
@@ -222,7 +238,7 @@ def load_settings(
         if text is None:
             continue
         try:
-            given[field] = about.read(text)
+            given[field] = about.read(check_text(text, MAX_PATH))
         except ValueError as wanted:  # which does not quote the value: a URL may hold a password
             problems.append(f"{variable}: {wanted}")
     if problems:
@@ -230,6 +246,15 @@ def load_settings(
     if flags.allow_stacked_decks:
         given["allow_stacked_decks"] = True
     return ServiceSettings(**given)
+
+
+def load_keys_dir(environ: Mapping[str, str] | None = None) -> Path:
+    """Returns where the environment says that keys are, whatever else it says. Raises SettingsError."""
+    text = (os.environ if environ is None else environ).get(f"{PREFIX}KEYS_DIR")
+    try:
+        return ServiceSettings(build="").keys_dir if text is None else _folder(check_text(text, MAX_PATH))
+    except ValueError as wanted:
+        raise SettingsError(f"{PREFIX}KEYS_DIR: {wanted}") from None
 
 
 def _parser(name: str) -> argparse.ArgumentParser:

@@ -66,9 +66,12 @@ def load_public_key(keys_dir: Path) -> PublicKey:
 
 
 def _find(keys_dir: Path, name: str) -> Path:
-    path = home_of(keys_dir, JWT_FOLDER, name)
-    if path.is_file():
-        return path
+    try:
+        path = home_of(keys_dir, JWT_FOLDER, name)
+        if path.is_file():
+            return path
+    except OSError as why:
+        raise KeyFileError(f"{keys_dir} cannot be read ({why.strerror}): set STUD_KEYS_DIR") from None
     raise KeyFileError(
         f"there is no {name} in {keys_dir}: set STUD_KEYS_DIR (`stud up` and `stud token` make keys for development)"
     )

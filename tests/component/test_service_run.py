@@ -110,6 +110,12 @@ def test_a_server_that_may_lose_commits(start, server_with):
     assert service.stop() == 0
 
 
+def test_a_database_that_the_server_does_not_have(start, valkey_server):
+    why = cannot_start(start(f"{valkey_server.url.removesuffix('/0')}/999"))
+    assert "STUD_REDIS_URL" in why
+    assert "want a database that the server has" in why
+
+
 async def initialise_volatile(url: str) -> None:
     log = await RedisEventLog.connect(url, allow_volatile=True)
     await log.initialise()
@@ -120,6 +126,15 @@ async def initialise_volatile(url: str) -> None:
     ("environ", "named"),
     [
         ({"STUD_TABLE_LISTEN": "nowhere"}, "STUD_TABLE_LISTEN"),
+        ({"STUD_TABLE_LISTEN": "\udcff:1"}, "STUD_TABLE_LISTEN: want printable text"),
+        ({"STUD_TABLE_LISTEN": "foo.invalid:1"}, "foo.invalid cannot be resolved"),
+        ({"STUD_TABLE_LISTEN": "192.0.2.1:1"}, "192.0.2.1 is no address of this machine"),
+        ({"STUD_BUILD": "\udcff"}, "STUD_BUILD: want printable text"),
+        ({"STUD_KEYS_DIR": "a" * 5_000}, "STUD_KEYS_DIR: want at most"),
+        (
+            {"STUD_REDIS_URL": "redis://127.0.0.1:8200/0?protocol=9"},
+            "STUD_REDIS_URL: want nothing after the question mark",
+        ),
         ({"STUD_REDIS_URL": "http://x:secret@y"}, "STUD_REDIS_URL"),
         ({"STUD_REDIS_URL": "redis://127.0.0.1:notaport/0"}, "STUD_REDIS_URL"),
         ({"STUD_CURRENCIES": "EUR,euro"}, "STUD_CURRENCIES"),

@@ -172,7 +172,7 @@ def test_what_python_itself_tells_is_json_too(start, log_url):
 
 
 def test_an_exception_that_nobody_caught_is_told_as_the_last(start):
-    service = start("unix://", first="import stud_service.run as r; r.Process.run = None; ")
+    service = start("unix:///nowhere", first="import stud_service.run as r; r.Process.run = None; ")
     assert service.end() == 1
     assert service.events() == ["uncaught"]
 

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from stud_cli.exit_codes import CouldNotRun
+from stud_cli.exit_codes import CouldNotRun, said_as
 from stud_cli.local.log_server import EmbeddedServer, EmbeddedServerError, holds_log
 from stud_cli.local.pid_file import read_running
 from stud_cli.local.progress import Waiting
@@ -25,6 +25,7 @@ from stud_cli.output import notes
 from stud_eventlog.log import EventLog
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import EventLogError, UnusableUrl
+from stud_service.settings import SettingsError, load_keys_dir
 from stud_topology.services import RUNNING
 
 VAR: Final = RUNNING.parent
@@ -68,7 +69,8 @@ async def _find(data: Path | None, stack: contextlib.AsyncExitStack) -> tuple[st
         return await _start_on(data, stack), data / "keys", data
     url = os.environ.get("STUD_REDIS_URL")
     if url:
-        return url, Path(os.environ.get("STUD_KEYS_DIR", "var/keys")), VAR
+        with said_as("{}", SettingsError):
+            return url, load_keys_dir(), VAR
     running = read_running(RUNNING)
     if running is not None:
         return running.redis_url, Path(running.keys_dir), Path(running.data_dir)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +15,7 @@ from stud_eventlog.types import EventLogError
 from stud_service.checks import require_account
 from stud_service.keyring import ensure_dev_keys
 from stud_service.refusals import Refused
-from stud_service.settings import load_settings
+from stud_service.settings import load_keys_dir, load_settings
 from stud_service.tokens import ROLES, Verifier, load_private_key, load_public_key, mint
 from stud_topology.services import RUNNING
 
@@ -30,7 +29,7 @@ def keys_dir() -> Path:
         return Path(running.keys_dir)
     if is_garbled(RUNNING):
         raise ValueError(f"{RUNNING}: not what `stud up` writes; remove it, or start the system again")
-    return Path(os.environ.get("STUD_KEYS_DIR", "var/keys"))
+    return load_keys_dir()
 
 
 def token(

@@ -47,6 +47,9 @@ ROW = services.METRICS_ABOVE + len(PORTS)
 SILENT_S = 40.0
 """A service that reads its log may take as long as it makes progress; after this long without any it is given up."""
 
+NO_METRICS = "0"
+"""As STUD_METRICS_PORT."""
+
 STOP_WITHIN_S = 10.0
 INITIALISED = "initialised"
 
@@ -93,6 +96,8 @@ class LocalSystem:
         self._allow_stacked = allow_stacked_decks
         self._may_cut = cut_torn_tail
         self._environ = dict(environ or {})
+        self._metrics_host = os.environ.get("STUD_METRICS_HOST", HOST)
+        self._metrics_port = os.environ.get("STUD_METRICS_PORT", "")
 
     @property
     def endpoints(self) -> dict[str, str]:
@@ -101,8 +106,11 @@ class LocalSystem:
 
     @property
     def metrics(self) -> dict[str, str]:
-        """Service name -> host:port where Prometheus asks it."""
-        return {name: f"127.0.0.1:{port}" for name, port in self.metrics_ports.items()}
+        """Service name -> host:port where Prometheus asks it; nothing where STUD_METRICS_PORT is 0."""
+        if self._metrics_port == NO_METRICS:
+            return {}
+        host = f"[{self._metrics_host}]" if ":" in self._metrics_host else self._metrics_host
+        return {name: f"{host}:{port}" for name, port in self.metrics_ports.items()}
 
     @property
     def redis_url(self) -> str:
@@ -134,6 +142,11 @@ class LocalSystem:
         self._is_up = True
 
     async def _start(self) -> None:
+        if self._metrics_port not in {"", NO_METRICS}:
+            raise LocalSystemError(
+                f"STUD_METRICS_PORT names one port, and here are {len(SERVICES)} services: leave it out (each has one "
+                "of its row, see --port), or set 0 for none"
+            )
         (self.data_dir / "logs").mkdir(parents=True, exist_ok=True)
         if problem := full_disk(self.data_dir):
             raise LocalSystemError(problem)
@@ -225,7 +238,7 @@ class LocalSystem:
     async def _start_and_tell(self, name: str, waiting: Waiting) -> None:
         await self._start_process(name)
         await self._wait_healthy(name, waiting)
-        self.report(f"{name:<8} {self.endpoints[name]}, metrics {self.metrics[name]}")
+        self.report(f"{name:<8} {self.endpoints[name]}, metrics {self.metrics.get(name, 'nowhere')}")
 
     async def start_service(self, name: str) -> None:
         """Start one service and wait until it is healthy. Raises LocalSystemError with the end of its log."""
@@ -258,8 +271,8 @@ class LocalSystem:
             "STUD_REDIS_URL": self.redis_url,
             "STUD_KEYS_DIR": str(self.keys_dir),
             f"STUD_{name.upper()}_LISTEN": self.endpoints[name],
-            "STUD_METRICS_HOST": HOST,
-            "STUD_METRICS_PORT": str(self.metrics_ports[name]),
+            "STUD_METRICS_HOST": self._metrics_host,
+            "STUD_METRICS_PORT": str(self.metrics_ports[name]) if self.metrics else NO_METRICS,
             "STUD_ALLOW_STACKED_DECKS": "1" if self._allow_stacked else "0",
             **self._environ,
         }

@@ -50,6 +50,10 @@ def identify(name: str, token_file: Path | None, keys: Path | None, roles: Seque
         place, token = told
         return _checked(place, token, name)
     name = name or os.environ.get("STUD_AS", "")
+    if not name.isprintable():
+        could_not_run(
+            "who you are (--as or STUD_AS) is no text that can be kept: want an account or operator, e.g. ada"
+        )
     if not name and decides:
         could_not_run(
             "say who you are, since the log notes who decides: --as NAME (or STUD_AS), or a token (STUD_TOKEN)"
@@ -83,7 +87,7 @@ def _checked(place: str, token: str, name: str) -> Identity:
 def read_claims(token: str) -> Claims | None:
     """Return what a token says, unverified; None where it is none."""
     parts = token.split(".")
-    if len(parts) != 3:
+    if len(parts) != 3 or not (token.isascii() and token.isprintable()):
         return None
     try:
         payload = base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
