@@ -368,6 +368,8 @@ def test_through_a_players_eyes_cards_of_a_finished_hand_are_asked_for_and_why_n
         shown = run("replay", T, "--at", at, "--as", "ada", *words)
         assert shown.exit_code == 0, shown.output
         assert f"cards of ada stay face down: {why}" in " ".join(shown.stdout.split())
+        steps = run("replay", T, "--hand", "1", "--as", "ada", *words)
+        assert steps.stdout.count("cards of ada stay face down") == 1
         code, told = asked("replay", T, "--at", at, "--as", "ada", *words)
         assert (code, why in told["sealed"], "down" in told["mine"]) == (0, True, False)
         assert (told["log"]["actor"], told["log"]["cause"]) == ("", None)
@@ -378,6 +380,7 @@ def test_through_a_players_eyes_cards_of_a_finished_hand_are_asked_for_and_why_n
     [
         (["--reason", "x"], "name the player with --as"),
         (["--auditor", "x"], "name the player with --as"),
+        (["--as", "ada", "--events"], "want --hand or --range with --as"),
         (["--as", "nobody"], "nobody was dealt into no hand of table t-1"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -88,6 +90,21 @@ async def test_the_front_end_example_plays_a_hand_and_the_operators_commands_agr
         for words in (("verify", "first"), ("audit", "--json"), ("replay", "first"), ("tables",), ("dead", "list")):
             code, output = await run_in(tmp_path, str(STUD), *words)
             assert code == 0, (words, output)
+        code, output = await run_in(tmp_path, str(STUD), "replay", "first", "--index", "--json")
+        account = json.loads(output.splitlines()[-1])["hands"][0]["players"][0]["account"]
+        there = {
+            "TABLE": "first",
+            "PLAYER": account,
+            "7": "1",
+            "118": "8",
+            "120": "9",
+            "2026-03-31T21:05:00": "2099-01-01",
+        }
+        for line in "".join(blocks("replay.md", "sh")).splitlines():
+            asked = [there.get(word, word) for word in shlex.split(line)[1:]]
+            code, output = await run_in(tmp_path, str(STUD), *asked)
+            assert code == 0, (asked, output)
+            assert ("--as" in asked) == (f"{account} has " in output), (asked, output)
         code, output = await run_in(tmp_path, str(STUD), "tables", "--json")
         assert '"table":"first"' in output
         # From elsewhere, as the compose file's container for operators does.

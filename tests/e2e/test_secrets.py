@@ -238,6 +238,14 @@ async def test_mucked_cards_stay_sealed_and_only_an_auditor_opens_them_leaving_a
         for client in (live.people.operator, live.people.player("eve"), *[p.client for p in table.players.values()]):
             with pytest.raises(StudError, match="ROLE_NOT_ALLOWED"):
                 await client.dealer.AuditDeck(audit)
+        account = next(account for account, seat in seats.items() if seat in mucked)
+        mine = dealer.AuditDownCardsRequest(table=table.id, hand_no=1, account=account, reason="asked by the player")
+        for client in (live.people.operator, live.people.player("eve"), *[p.client for p in table.players.values()]):
+            with pytest.raises(StudError, match="ROLE_NOT_ALLOWED"):
+                await client.dealer.AuditDownCards(mine)
+        own = await auditor.AuditDownCards(mine)
+        assert own.proven
+        assert {int(card) - 1 for card in own.cards} == cards[account]
         opened = await auditor.AuditDeck(audit)
         assert opened.proven
         assert hidden <= {int(card) - 1 for card in opened.cards}
@@ -247,7 +255,10 @@ async def test_mucked_cards_stay_sealed_and_only_an_auditor_opens_them_leaving_a
             for event in decode_commit(stored.body).events
             if isinstance(event, de.DeckAudited)
         ]
-        assert traces == [de.DeckAudited(1, "ann-auditor", "dispute of a player")]
+        assert traces == [
+            de.DeckAudited(1, "ann-auditor", "asked by the player", account),
+            de.DeckAudited(1, "ann-auditor", "dispute of a player"),
+        ]
         assert not await clear() & hidden
 
 

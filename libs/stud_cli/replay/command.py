@@ -110,6 +110,8 @@ def replay(
     if (reason or auditor) and not as_player:
         could_not_run("--reason and --auditor are for opening a player's own cards: name the player with --as")
     services = Services(auditor, token_file, keys, where)
+    if as_player and events:
+        could_not_run("--events is everything from the table's first version on: want --hand or --range with --as")
     own = OwnCards(table, as_player, reason, services) if as_player else None
     with said_as(f"table {table}: {{}}", EventLogError, ValueError):
         if html is not None:
@@ -213,17 +215,24 @@ async def _show(reel: Reel, asked: Asked) -> None:
         async for frame in reel.frames(first if is_range else last, last):
             last_line(as_dict(frame))
         return
+    told = ""
     if is_range or asked.events:
         async for frame in reel.frames(first, last):
             for line in printing.lines(frame):
                 console.print(line, soft_wrap=True)
+            told = _tell_own(printing.own_line(frame, reel.viewer.account), told)
     frame = await reel.frame(last)
     console.print(printing.picture(frame))
-    own = printing.own_line(frame, reel.viewer.account)
-    if own:
-        console.print(own, markup=False, soft_wrap=True)
+    _tell_own(printing.own_line(frame, reel.viewer.account), told)
     if asked.log_entry:
         console.print(printing.entry_table(frame))
+
+
+def _tell_own(line: str, told: str) -> str:
+    """Say what a player holds, or why it is not shown, where that is not what was told last; return what was."""
+    if line and line != told:
+        console.print(line, markup=False, soft_wrap=True)
+    return line or told
 
 
 def _range(timeline: Timeline, asked: Asked) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from stud_cli.drawing import WIDTH, draw, money
+from stud_cli.drawing import WIDTH, card_text, draw, money
 from stud_cli.output import table_of
 from stud_replay.difference import Change
 from stud_replay.entries import Made
@@ -34,7 +34,8 @@ def own_line(frame: Frame, account: str) -> str:
         return ""
     if frame.sealed:
         return f"cards of {account} stay face down: {frame.sealed}"
-    return f"{account} has {frame.mine.hand_in_words}" if frame.mine.hand_in_words else ""
+    cards = " ".join([card_text(card).plain for card in frame.mine.down])
+    return f"{account} has {cards} face down: {frame.mine.hand_in_words}" if cards else ""
 
 
 def lines(frame: Frame) -> Iterator[Text]:
