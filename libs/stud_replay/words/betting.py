@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from stud_core import events as ev
-from stud_core.betting import is_forced, low_card
+from stud_core.betting import high_board, is_forced, low_card
 from stud_core.cards import card_name
 from stud_core.decide.legal import Grounds, why_legal
 from stud_core.decide.rules import cite
@@ -59,11 +59,11 @@ def _why_turn(state: Table, hand: Hand, seat: int) -> Grounds:
     if is_forced(hand, seat):
         door = card_name(hand.up[low_card(hand)][0])
         return f"the lowest card showing, {door}, starts third street", (cite(ruleset, "P13", "W8"),)
-    if any(hand.acted):
+    if any(taken is not None and taken[0] == hand.street for taken in hand.taken):
         return "the next player clockwise who still owes a decision", (cite(ruleset, "P20", "W29"),)
     if hand.street == 3:
         return "the low card has no chips, so the next player may bring it in", ("B.4",)
-    if seat != hand.first:
+    if seat != high_board(hand, ruleset):
         return "who shows the highest cards is all-in, so the next player clockwise begins", ("B.9",)
     board = cards(hand.up[seat])
     if hand.community is not None and ruleset.community_counts_for_first:

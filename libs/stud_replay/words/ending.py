@@ -10,9 +10,11 @@ from stud_core.decide.rules import cite
 from stud_core.events import PromptKind, ResolutionChoice
 from stud_core.hand_words import hand_in_words
 from stud_core.house_rules.saying import money, seconds
+from stud_core.pots import build_pots
 from stud_core.prompts import prompt_of
+from stud_core.ruleset import Ruleset
 from stud_core.showdown import showing_order
-from stud_core.state import Table
+from stud_core.state import Hand, Table
 from stud_replay.words.saying import Told, at_seat, cards, listed, of_sitting
 
 
@@ -36,15 +38,22 @@ def _hand_shown(state: Table, event: ev.HandShown) -> Told:
             cite(ruleset, "P42", "B.15") if prompt.kind is PromptKind.UNCALLED_WINNER else cite(ruleset, "P45", "B.15")
         )
         return Told(what, "they chose to", (rule,), event.seat)
-    if event.seat != showing_order(hand, hand.pots)[0]:
-        return Told(
-            what, "cards speak: a winner of a called pot shows", (cite(ruleset, "P46", "W23"), "B.15"), event.seat
-        )
-    if hand.aggressor:
-        why, rule = "who bet or raised last on the river shows first", cite(ruleset, "P37", "B.15")
-    else:
-        why, rule = "nobody bet the river, so who could have bet first shows first", cite(ruleset, "P38", "B.15")
+    order = showing_order(hand, hand.pots)
+    if event.seat != order[0]:
+        why = "cards speak: a winner of a called pot shows"
+        return Told(what, why, (cite(ruleset, "P46", "W23"), "B.15"), event.seat)
+    why, rule = _why_first(hand, ruleset, event.seat)
     return Told(what, why, (rule, cite(ruleset, "P43", "B.15")), event.seat)
+
+
+def _why_first(hand: Hand, ruleset: Ruleset, seat: int) -> tuple[str, str]:
+    """Why this seat shows before all others."""
+    if seat == hand.aggressor:
+        return "who bet or raised last on the river shows first", cite(ruleset, "P37", "B.15")
+    start = hand.order.index(hand.aggressor or hand.first)
+    if seat != next(other for other in hand.order[start:] + hand.order[:start] if hand.live[other]):
+        return "who shares a side pot shows before who is all-in for less", "B.15"
+    return "nobody bet the river, so who could have bet first shows first", cite(ruleset, "P38", "B.15")
 
 
 def _hand_mucked(state: Table, event: ev.HandMucked) -> Told:
@@ -71,6 +80,8 @@ def _pot_awarded(state: Table, event: ev.PotAwarded) -> Told:
     rules = ("B.14",) if event.rake or event.pot_no else ()
     if sum(hand.live) == 1:
         return Told(what, "everybody else has folded", (cite(ruleset, "P41", "B.15"), *rules))
+    if len(build_pots(hand.paid, hand.live)[event.pot_no].eligible) == 1:
+        return Told(what, "nobody else has put in as much, so nobody else can win it", ("B.15", *rules))
     if len(event.shares) > 1:
         shared = (cite(ruleset, "P47", "W24"),)
         odd = (cite(ruleset, "B.14", "W25"),) if len({share.amount for share in event.shares}) > 1 else ()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from stud_core import events as ev
+from stud_core.betting import chips_behind
 from stud_core.cards import card_name
 from stud_core.decide.antes import TOO_FEW_ANTES
 from stud_core.decide.operator import DRAINING
@@ -79,6 +80,8 @@ def _deal_requested(state: Table, event: ev.DealRequested) -> Told:
     ruleset = state.rules.ruleset
     what = f"the table asks for {STREETS[event.street]}"
     why, rules = _why_deal(event, ruleset)
+    if event.street > 3 and chips_behind(state.running) < 2:
+        why, rules = f"{why}; fewer than two players can still bet", (*rules, "B.9")
     return Told(what + (", after a burn" if event.burn else ""), why, rules)
 
 

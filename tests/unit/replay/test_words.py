@@ -14,8 +14,11 @@ from stud_core.ruleset import Ruleset
 from stud_core.state import Table
 from stud_replay.frames import Said
 from stud_replay.words import _SAY, say
+from stud_replay.words.saying import Told
 from tests.support.deep import either
 from tests.support.replayed import RandomTable, frames_of
+from tests.support.table_driver import TableDriver
+from tests.vectors.positions import LEADER, ROYAL_UP, both, fifth_street, fourth_street
 
 HANDS = either(60, 1500, 25)
 BOTH = pytest.mark.parametrize("rules", [PLAYNOW, WILLIAM_HILL], ids=lambda rules: rules.name)
@@ -108,3 +111,74 @@ def test_what_is_said_of_what_seldom_happens(event: ev.Event, before: list[ev.Ev
     told = say(table(*before), event)
     assert what in told.what
     assert why in told.why
+
+
+THREE = {seat: LEADER[seat] for seat in (1, 2, 3)}
+
+
+def told_of(table: TableDriver, kind: type) -> list[Told]:
+    """What is said of every event of a kind, each on the table as it was just before it."""
+    state, out = Table(), []
+    for _, events in table.log:
+        for event in events:
+            if isinstance(event, kind):
+                out.append(say(state, event))
+            apply(state, event)
+    return out
+
+
+@both
+def test_whose_turn_it_is_when_whoever_began_has_folded(rules: Ruleset):
+    table = fifth_street(rules)
+    table.play("1 fold")
+    first, second = told_of(table, ev.TurnStarted)[-2:]
+    assert first.why.startswith("the highest cards showing, Ac Kd Jh, act first")
+    assert second.why.startswith("the next player clockwise who still owes a decision")
+
+
+@both
+def test_whose_turn_it_is_when_the_best_board_is_all_in(rules: Ruleset):
+    table = fourth_street(rules, THREE, behind={1: 500})
+    table.play("1 bet 500", "2 call", "3 call")
+    (told,) = [told for told in told_of(table, ev.TurnStarted) if "is all-in" in told.why]
+    assert told.seat == table.turn == 2
+    assert "B.9" in told.rules
+
+
+@both
+def test_streets_that_come_at_once_say_so(rules: Ruleset):
+    table = fourth_street(rules, THREE, behind={1: 500, 2: 500})
+    table.play("1 bet 500", "2 call", "3 call")
+    deals = told_of(table, ev.DealRequested)
+    assert [("B.9" in told.rules) for told in deals] == [False, False, True, True, True]
+    assert deals[-1].why == "the betting of sixth street is over; fewer than two players can still bet"
+
+
+@both
+def test_who_shows_first_and_who_wins_what(rules: Ruleset):
+    royal = {1: ROYAL_UP["s"], 2: "9c 8d 7c 3h", 3: "2c 4d 6s 5h"}
+    down = {1: "Ts 2h 3c", 2: "9h 9d 2d", 3: "3d 4s Tc"}
+    table = fifth_street(rules, street=7, up=royal, down=down)
+    table.play("1 check", "2 bet 1000", "3 fold", "1 call")
+    shown = told_of(table, ev.HandShown)
+    assert [told.seat for told in shown] == [2, 1]
+    assert shown[0].why == "who bet or raised last on the river shows first"
+    assert shown[1].why == "cards speak: a winner of a called pot shows"
+    (pot,) = told_of(table, ev.PotAwarded)
+    assert pot.why == "the best five cards win it"
+    table = fifth_street(rules, street=7, up=royal, down=down)
+    table.play("1 check", "2 check", "3 check")
+    assert told_of(table, ev.HandShown)[0].why.startswith("nobody bet the river")
+
+
+@both
+def test_a_side_pot_is_shown_for_first_and_one_that_nobody_else_can_win_is_said_to_be(rules: Ruleset):
+    up = {1: "Ac Kd Jh 9s", 2: "Qc Td 8h 6s", 3: "2c 7d 5h 3s"}
+    down = {1: "As Ah Ad", 2: "Qd Qh 4c", 3: "4d 6c 8s"}
+    table = fifth_street(rules, street=7, up=up, down=down, behind={1: 0})
+    table.play("2 check", "3 check")
+    assert told_of(table, ev.HandShown)[0].seat == 2
+    assert {told.why for told in told_of(table, ev.PotAwarded)} <= {
+        "the best five cards win it",
+        "nobody else has put in as much, so nobody else can win it",
+    }
