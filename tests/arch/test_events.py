@@ -25,6 +25,7 @@ COMMANDS = "libs/stud_core/commands.py"
 CAUSES = "services/rules_service/causes.py"
 PUBLIC = "services/table_service/public_events.py"
 LINES = "services/table_service/commits.py"
+WORDS = "libs/stud_replay/words"
 HERE = "tests/arch/test_events.py"
 
 NEVER_FIRST = {
@@ -128,6 +129,7 @@ PLACES: dict[str, Callable[[Event], bool]] = {
     f"{LINES}: LOBBY lacks it, and NOT_IN_LINE in {HERE} does not say that its line stays": lambda e: (
         e.name in NOT_IN_LINE or e.name in named_in(LINES, "LOBBY")
     ),
+    f"{WORDS}: has no sentence for it": lambda e: has(rf"^    ev\.{e.name}: ", WORDS),
     "tests/unit: no test sees it": lambda e: has(rf'\bev\.{e.name}\b|"{e.name}"', "tests/unit"),
 }
 """What is missing, in the words in which it is told, and how an event shows that it is not."""

@@ -108,7 +108,7 @@ def _size_in_words(state: Table, hand: Hand, action: ActionTaken, target: int) -
     if hand.street == 3 and hand.full_level <= state.rules.bring_in:
         full = f"the lower limit, {money(target)}"
     elif action.size is not None:
-        full = f"by the {_SIZES[action.size]} limit to {full[3:]}"
+        full = f"by the {_SIZES[action.size]} limit to {money(target)}"
     elif action.verb is Verb.BET:
         full = f"the limit of the street, {money(target)}"
     return f"{_NOUNS[action.verb]} is {full}"
