@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -47,7 +48,7 @@ class Asked(msgspec.Struct, frozen=True):
     def to_be_printed(self) -> bool:
         """Whether it is no place to walk about from, or nobody is there to walk."""
         texts = self.versions or self.diff or self.index or self.events or self.log_entry or self.json or self.printed
-        return bool(texts) or not (console.is_terminal and at_a_terminal())
+        return bool(texts) or not (sys.stdout.isatty() and at_a_terminal())
 
 
 JsonLines = Annotated[

@@ -28,6 +28,11 @@ TOO_MANY: Final = f"the cards of {MOST} hands were opened; look again for those 
 NOBODY: Final = "say who asks, since the log notes it: --auditor NAME (or STUD_AS), or a token (STUD_TOKEN)"
 NOT_PROVEN: Final = "the deck does not prove the cards that the dealer gave: this is for operators to look into"
 
+FOR_ALL: Final = frozenset(
+    {"UNAVAILABLE", "DEADLINE_EXCEEDED", "UNAUTHENTICATED", "ROLE_NOT_ALLOWED", "TOKEN_EXPIRED", "UNIMPLEMENTED"}
+)
+"""Refusals that the next hand would meet too; UNIMPLEMENTED is a dealer of an earlier version."""
+
 Answer = Awaitable[pb.AuditDownCardsResponse]
 
 
@@ -87,7 +92,7 @@ class OwnCards:
             await self._ask(hand)
         except StudError as error:
             self._sealed[hand.hand_no] = f"the dealer does not open them: {error}"
-            if error.reason in {"UNAVAILABLE", "UNAUTHENTICATED", "ROLE_NOT_ALLOWED", "TOKEN_EXPIRED"}:
+            if error.reason in FOR_ALL:
                 self._away = self._sealed[hand.hand_no]
         except CouldNotRun as error:
             self._away = self._sealed[hand.hand_no] = f"nobody can be asked to open them: {error}"

@@ -429,11 +429,13 @@ async def own(house: House, hand_no: int, account: str, why: str = "a complaint"
 
 async def dealt_to(log: MemoryEventLog, house: House, seat: int, hand_no: int = 1) -> list[int]:
     """The down cards of a seat, by the boxes that the table was sent."""
-    committed, *rest = [event for event in await deck_events(log, T) if getattr(event, "hand_no", 0) == hand_no]
-    deals = [event for event in rest if isinstance(event, DeckCardsDealt)]
-    opened = [(box.seat, card) for deal in deals for box, card in zip(
-        deal.down, opened_by_table(T, deal, committed.commitment), strict=True)]  # fmt: skip
-    return [card for at, card in opened if at == seat]
+    about = [event for event in await deck_events(log, T) if getattr(event, "hand_no", 0) == hand_no]
+    (committed,) = [event for event in about if isinstance(event, DeckCommitted)]
+    cards = []
+    for dealt in [event for event in about if isinstance(event, DeckCardsDealt)]:
+        opened = opened_by_table(T, dealt, committed.commitment)
+        cards += [card for box, card in zip(dealt.down, opened, strict=True) if box.seat == seat]
+    return cards
 
 
 async def test_one_players_down_cards_are_opened_and_nobody_elses(log: MemoryEventLog, played: House):
@@ -456,6 +458,30 @@ async def test_of_a_hand_of_long_ago_too(log: MemoryEventLog, played: House, tab
         assert [card - 1 for card in (await own(played, hand_no, "p2")).cards] == await dealt_to(
             log, played, 2, hand_no
         )
+
+
+async def test_of_the_last_hand_behind_which_there_is_no_deck(log: MemoryEventLog, house: House, tables: Tables):
+    """At a rehearsal table the next deck is stacked by hand, so the closed one is the newest."""
+    await tables.open(T, "XTS", stacked=True)
+    await house.read(T)
+    await stack(house)
+    await tables.play(T, 1)
+    await house.read(T)
+    as_caller("auditor", account="aud-1")
+    assert [card - 1 for card in (await own(house, 1, "p3")).cards] == await dealt_to(log, house, 3)
+
+
+async def test_of_a_hand_that_was_voided_those_that_were_dealt(log: MemoryEventLog, house: House, tables: Tables):
+    await tables.open(T)
+    await house.read(T)
+    await tables.say(T, started(1), deal(1, 1))
+    await house.read(T)
+    await tables.void(T, 1)
+    await house.read(T)
+    as_caller("auditor", account="aud-1")
+    answer = await own(house, 1, "p1")
+    assert [card - 1 for card in answer.cards] == await dealt_to(log, house, 1)
+    assert len(answer.cards) == 2
 
 
 async def test_down_cards_that_are_not_written_down_are_not_opened(
