@@ -39,12 +39,22 @@ def card_text(code: int) -> Text:
     return Text(name[0] + symbol, style=colour)
 
 
+def in_brackets(cards: Sequence[Text]) -> list[Text]:
+    """Return down cards that one player alone knew, in one pair of brackets; nothing where there are none."""
+    return [Text("[").append_text(Text(" ").join(cards)).append("]")] if cards else []
+
+
 def cards_text(seat: pb.SeatView, down: Sequence[int] = ()) -> Text:
-    """Return a seat's cards in the order dealt: two down, up to four up, the last down."""
+    """Return a seat's cards in the order dealt: two down, up to four up, the last down. Clear ones that others did not
+    see stand in brackets: ``[A♥ K♥] 2♣ 3♣``.
+    """
     known: Sequence[int] = seat.shown or down
     hidden = [card_text(code) for code in known] or [Text(HIDDEN, style="dim")] * seat.down_count
     up = [card_text(code) for code in seat.up]
-    line = Text(" ").join([*hidden[:2], *up, *hidden[2:]])
+    first, last = hidden[:2], hidden[2:]
+    if down and not seat.shown:
+        first, last = in_brackets(first), in_brackets(last)
+    line = Text(" ").join([*first, *up, *last])
     if seat.dealt_in and not seat.live:
         line.stylize("dim strike")
     return line

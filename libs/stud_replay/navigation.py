@@ -11,6 +11,7 @@ import msgspec
 from stud_replay.hands import HandEntry
 from stud_replay.marks import Mark
 from stud_replay.timeline import Timeline
+from stud_replay.times import iso
 
 NOT_IN_THE_LOG: Final = (
     "a refused call leaves nothing in the log: it is in the service's own lines and metrics. What the log has is money "
@@ -54,7 +55,9 @@ def versions_with(timeline: Timeline, kind: Mark, first: int = 1) -> Iterator[in
 def of_version(timeline: Timeline, version: int) -> int:
     """Return ``version``; 0 = the last one. Raises Nowhere."""
     last = timeline.version
-    if not 0 <= version <= last:
+    if version < 0:
+        raise Nowhere(f"there is no version {version}: want 1 to {last}")
+    if version > last:
         raise Nowhere(f"table {timeline.table_id} has only {last} versions: want 1 to {last}")
     return version or last
 
@@ -80,7 +83,8 @@ def at_time(timeline: Timeline, at_ms: int) -> int:
     for version in range(len(times), 0, -1):
         if times[version - 1] <= at_ms:
             return version
-    raise Nowhere(f"table {timeline.table_id} was opened later: its first version is of {times[0] if times else 0} ms")
+    first = f"its first version is of {iso(times[0])}" if times else "it has no version yet"
+    raise Nowhere(f"table {timeline.table_id} was opened later: {first}")
 
 
 def hand_at(timeline: Timeline, version: int) -> HandEntry | None:

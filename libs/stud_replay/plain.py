@@ -6,6 +6,7 @@ the contract: numbers of 64 bits are strings, fields that are zero are left out,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from google.protobuf.json_format import MessageToDict
@@ -45,21 +46,27 @@ def as_dict(frame: Frame) -> dict[str, Any]:
 
 def index_dict(timeline: Timeline) -> dict[str, Any]:
     """Return what there is to look at: versions, their times, and the hands."""
-    times = timeline.times
+    times, hands = timeline.times, timeline.hands.all
     return {
         "table": timeline.table_id,
         "versions": timeline.version,
         "first_at_ms": times[0] if times else 0,
         "last_at_ms": times[-1] if times else 0,
-        "hands": [hand_dict(hand) for hand in timeline.hands.all],
+        "hands": [hand_dict(hand, begins) for hand, begins in zip(hands, _begins(hands), strict=True)],
         "declined": list(versions_with(timeline, Mark.REFUSAL)),
     }
 
 
-def hand_dict(hand: HandEntry) -> dict[str, Any]:
+def _begins(hands: Sequence[HandEntry]) -> list[int]:
+    """Where the range of the log begins that belongs to each hand: behind the end of the one before."""
+    return [1, *[hand.last + 1 for hand in hands]][: len(hands)]
+
+
+def hand_dict(hand: HandEntry, from_version: int) -> dict[str, Any]:
     """Return a line of the index as JSON values."""
     return {
         "hand_no": hand.hand_no,
+        "from_version": from_version,
         "first_version": hand.first,
         "last_version": hand.last,
         "started_ms": hand.started_ms,

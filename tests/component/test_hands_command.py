@@ -217,6 +217,10 @@ def test_a_planted_card_is_found_in_what_it_prints(plant: dict[str, Any], data: 
         (["--until", "2026-13-01"], "--until '2026-13-01': want a moment"),
         (["--min-pot", "1.5"], "--min-pot '1.5': want an amount in minor units such as 1250"),
         (["--min-pot", "-3"], "--min-pot '-3': want an amount"),
+        (["--min-pot", "12,5"], "--min-pot '12,5': want an amount"),
+        (["--min-pot", "1,250.00"], "without commas"),
+        (["--table", "\udcff"], "--table table id '\\udcff': expected 1 to 64 of the characters a-z, 0-9 and '-'"),
+        (["--player", "\udcff"], "--player '\\udcff': account: want 1 to 64 letters, digits and _ . @ -"),
         (["--since", "2026-03-02", "--until", "2026-03-01"], "want --since earlier than --until"),
     ],
 )

@@ -104,7 +104,7 @@ async def test_the_front_end_example_plays_a_hand_and_the_operators_commands_agr
             asked = [there.get(word, word) for word in shlex.split(line)[1:]]
             code, output = await run_in(tmp_path, str(STUD), *asked)
             assert code == 0, (asked, output)
-            assert ("--as" in asked) == (f"{account} has " in output), (asked, output)
+            assert ("--as" in asked) == (f"{account} has [" in output), (asked, output)
         code, output = await run_in(tmp_path, str(STUD), "tables", "--json")
         assert '"table":"first"' in output
         # From elsewhere, as the compose file's container for operators does.

@@ -20,7 +20,7 @@ from stud_cli.drawing import money
 from stud_cli.exit_codes import FINE, FOUND, could_not_run, said_as
 from stud_cli.index import store as stores
 from stud_cli.index import updating
-from stud_cli.index.asking import minor_units, moment_ms
+from stud_cli.index.asking import account_id, minor_units, moment_ms, table_id
 from stud_cli.index.finding import Found, Wanted, find, knows_player, knows_table
 from stud_cli.index.gathering import State
 from stud_cli.index.store import Store
@@ -88,6 +88,10 @@ def _wanted(table: str, player: str, since: str, until: str, min_pot: str) -> Wa
         with said_as(f"{option} {{}}", ValueError):
             return reader(text) if text else None
 
+    for option, text, check in (("--table", table, table_id), ("--player", player, account_id)):
+        with said_as(f"{option} {{}}", ValueError):
+            if text:
+                check(text)
     asked = Wanted(
         table,
         player,

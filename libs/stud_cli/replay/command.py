@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from stud_cli.exit_codes import could_not_run, said_as
-from stud_cli.index.asking import moment_ms
+from stud_cli.index.asking import account_id, moment_ms, reason_text, table_id
 from stud_cli.inspect.log import open_log
 from stud_cli.local.progress import Waiting
 from stud_cli.local.stopping import run_with_one_stop
@@ -85,8 +85,9 @@ def replay(
         str, typer.Option("--as", help="Through this player's eyes; their own cards need --reason.", show_default=False)
     ] = "",
     reason: Annotated[
-        str, typer.Option("--reason", help="With --as: why, 1 to 500 characters: the log keeps it.")
-    ] = "",
+        str | None,
+        typer.Option("--reason", help="With --as: why, 1 to 500 characters: the log keeps it.", show_default=False),
+    ] = None,
     auditor: Annotated[
         str, typer.Option("--auditor", help="With --as: who you are, as auditor.", show_default="STUD_AS")
     ] = "",
@@ -104,16 +105,17 @@ def replay(
 
     Example: stud replay demo-playnow --at 120
     """
+    with said_as("{}", ValueError):
+        table_id(table)
     with said_as("--time {}", ValueError):
         at_ms = moment_ms(time) if time else None
     asked = Asked(at, hand, at_ms, versions, diff, index, events, log_entry, json_output, printed)
     _check(asked, html, hands)
-    if (reason or auditor) and not as_player:
-        could_not_run("--reason and --auditor are for opening a player's own cards: name the player with --as")
+    _check_eyes(as_player, reason, auditor)
     services = Services(auditor, token_file, keys, where)
     if as_player and events:
         could_not_run("--events is everything from the table's first version on: want --hand or --range with --as")
-    own = OwnCards(table, as_player, reason, services) if as_player else None
+    own = OwnCards(table, as_player, reason or "", services) if as_player else None
     with said_as(f"table {table}: {{}}", EventLogError, ValueError):
         if html is not None:
             run_with_one_stop(_closing(services, _page(table, hands, html, data, json_output, own)))
@@ -125,6 +127,8 @@ def _check(asked: Asked, html: Path | None, hands: str) -> None:
     """Refuse what cannot be meant together."""
     if html is None and hands:
         could_not_run("--hands says what goes into a page: name the page with --html FILE")
+    if html is not None and (not html.name or html.is_dir()):
+        could_not_run(f"--html {str(html)!r} is no file: want the name of the page, such as hand-7.html")
     if html is not None and asked != Asked(json=asked.json):
         could_not_run("a page shows whole hands: want --html with --hands, and nothing else that says what to show")
     places = {
@@ -138,6 +142,31 @@ def _check(asked: Asked, html: Path | None, hands: str) -> None:
     named = [name for name, given in places.items() if given]
     if len(named) > 1:
         could_not_run(f"{' and '.join(named)} say different places: want one of them")
+    for name, pair in (("--range", asked.versions), ("--diff", asked.diff)):
+        if pair is not None:
+            _check_pair(name, *pair)
+
+
+def _check_pair(name: str, first: int, last: int) -> None:
+    """Refuse versions that no log has, and a wrong order. Which are too high only the log can say."""
+    if min(first, last) < 1:
+        could_not_run(f"{name} {first} {last}: there is no version {min(first, last)}, the first one is 1")
+    if first > last:
+        could_not_run(f"{name} {first} {last} goes backwards: want the lower version first")
+    if name == "--diff" and first == last:
+        could_not_run(f"--diff {first} {last}: between a version and itself nothing differs, want two versions")
+
+
+def _check_eyes(player: str, reason: str | None, auditor: str) -> None:
+    """Refuse what can open nobody's cards, before anybody is asked to."""
+    if (reason is not None or auditor) and not player:
+        could_not_run("--reason and --auditor are for opening a player's own cards: name the player with --as")
+    with said_as("--as {}", ValueError):
+        if player:
+            account_id(player)
+    with said_as("--reason: {}", ValueError):
+        if reason is not None:
+            reason_text(reason)
 
 
 async def _page(
@@ -224,7 +253,9 @@ async def _show(reel: Reel, asked: Asked) -> None:
             told = _tell_own(printing.own_line(frame, reel.viewer.account), told)
     frame = await reel.frame(last)
     console.print(printing.picture(frame))
-    _tell_own(printing.own_line(frame, reel.viewer.account), told)
+    told = _tell_own(printing.own_line(frame, reel.viewer.account), told)
+    if reel.viewer.account and not told:
+        _tell_own(printing.no_cards_line(reel.viewer.account, first if is_range else last, last), "")
     if asked.log_entry:
         console.print(printing.entry_table(frame))
 
@@ -245,8 +276,6 @@ def _range(timeline: Timeline, asked: Asked) -> tuple[int, int]:
         return 1, navigation.at_time(timeline, asked.at_ms)
     if asked.versions is not None:
         first, last = [navigation.of_version(timeline, version) for version in asked.versions]
-        if first > last:
-            could_not_run(f"--range {first} {last} goes backwards: want the lower version first")
         return first, last
     return 1, navigation.of_version(timeline, asked.at)
 

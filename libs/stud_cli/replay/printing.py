@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from stud_cli.drawing import WIDTH, card_text, draw, money
+from stud_cli.drawing import WIDTH, card_text, draw, in_brackets, money
 from stud_cli.output import table_of
 from stud_replay.difference import Change
 from stud_replay.entries import Made
@@ -34,8 +34,14 @@ def own_line(frame: Frame, account: str) -> str:
         return ""
     if frame.sealed:
         return f"cards of {account} stay face down: {frame.sealed}"
-    cards = " ".join([card_text(card).plain for card in frame.mine.down])
+    cards = Text(" ").join(in_brackets([card_text(card) for card in frame.mine.down])).plain
     return f"{account} has {cards} face down: {frame.mine.hand_in_words}" if cards else ""
+
+
+def no_cards_line(account: str, first: int, last: int) -> str:
+    """Say that a player had nothing in hand in the versions that were shown, so that silence means nothing else."""
+    where = f"at version {last}" if first == last else f"in versions {first} to {last}"
+    return f"{account} has no cards {where}: --hand N shows every step of a hand with those that they had"
 
 
 def lines(frame: Frame) -> Iterator[Text]:
@@ -116,6 +122,8 @@ def _hand_row(hand: HandEntry) -> tuple[str, ...]:
 
 def changes_table(first: int, last: int, changes: Sequence[Change]) -> Table:
     """Return what differs between two versions."""
+    if not changes:
+        return table_of(f"version {first} to {last}: nothing differs", (), ())
     rows = [(_where(change), change.field.replace("_", " "), change.before, change.after) for change in changes]
     return table_of(f"version {first} to {last}", ("where", "what", "before", "after"), rows)
 

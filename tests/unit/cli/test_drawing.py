@@ -56,9 +56,11 @@ def test_cards_stand_in_the_order_they_were_dealt():
     assert cards_text(hidden).plain == "?? ?? 2♣ 3♣ 4♣ 5♣ ??"
     assert cards_text(dealt(1, down_count=2, up=up[:1])).plain == "?? ?? 2♣"
     mine = [code(name) for name in ("Ah", "Kh", "Qh")]
-    assert cards_text(hidden, mine).plain == "A♥ K♥ 2♣ 3♣ 4♣ 5♣ Q♥"
+    assert cards_text(hidden, mine).plain == "[A♥ K♥] 2♣ 3♣ 4♣ 5♣ [Q♥]"
+    assert cards_text(dealt(1, down_count=2, up=up[:1]), mine[:2]).plain == "[A♥ K♥] 2♣"
     shown = dealt(1, down_count=3, up=up, shown=mine)
     assert cards_text(shown).plain == "A♥ K♥ 2♣ 3♣ 4♣ 5♣ Q♥"
+    assert cards_text(shown, mine).plain == "A♥ K♥ 2♣ 3♣ 4♣ 5♣ Q♥"  # everybody saw them
 
 
 def test_folded_cards_are_struck_through():
@@ -138,7 +140,7 @@ def test_who_may_see_cards_sees_them():
     view = pb.TableView(config=config(), street=3)
     view.seats.append(dealt(2, down_count=2, up=[code("As")]))
     assert "?? ?? A♠" in text_of(draw(view, 1))
-    assert "K♦ K♣ A♠" in text_of(draw(view, 1, {2: [code("Kd"), code("Kc")]}))
+    assert "[K♦ K♣] A♠" in text_of(draw(view, 1, {2: [code("Kd"), code("Kc")]}))
 
 
 def test_names_are_never_taken_for_markup():

@@ -250,6 +250,17 @@ async def test_through_a_players_eyes_it_says_why_cards_stay_face_down():
         assert "?? ??" in text_of(app)
 
 
+async def test_it_is_as_wide_as_the_terminal_is_now():
+    app = await machine(versions_of(ev.CardsDealt)[1])
+    async with app.run_test(size=SIZE) as pilot:
+        for width in (40, 160, 80):
+            await pilot.resize_terminal(width, 24)
+            await pilot.pause()
+            lines = [line.rstrip() for line in text_of(app).splitlines()]
+            assert len(lines[0]) == min(96, width)
+            assert [len(line) for line in lines if set(line) <= set("#-|*!") and "#" in line] == [width]
+
+
 async def test_q_leaves():
     app = await machine()
     async with app.run_test(size=SIZE) as pilot:

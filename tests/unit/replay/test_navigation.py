@@ -9,6 +9,7 @@ from stud_core.presets import WILLIAM_HILL
 from stud_replay.marks import Mark
 from stud_replay.navigation import Nowhere, Wanted, at_time, of_hand, of_version, search, step, versions_with
 from stud_replay.timeline import Timeline
+from stud_replay.times import iso
 from stud_wire.commits import Meta, decode_commit, encode_commit
 from tests.support.replayed import RandomTable, commits_of, timeline_of
 
@@ -129,9 +130,10 @@ def test_a_verdict_is_told_and_a_dispute_is_not_forgotten():
 def test_versions_and_hands_that_are_not_there_are_told_with_those_that_are():
     last, hands = timeline().version, len(timeline().hands.all)
     assert (of_version(timeline(), 0), of_version(timeline(), 7)) == (last, 7)
-    for wrong in (-1, last + 1):
-        with pytest.raises(Nowhere, match=f"has only {last} versions: want 1 to {last}"):
-            of_version(timeline(), wrong)
+    with pytest.raises(Nowhere, match=f"has only {last} versions: want 1 to {last}"):
+        of_version(timeline(), last + 1)
+    with pytest.raises(Nowhere, match=f"there is no version -1: want 1 to {last}"):
+        of_version(timeline(), -1)
     assert of_hand(timeline(), 4) is timeline().hands.all[3]
     with pytest.raises(Nowhere, match=f"there is no hand 999 at table t-1: there are hands 1 to {hands}"):
         of_hand(timeline(), 999)
@@ -147,7 +149,7 @@ def test_a_time_leads_to_the_last_version_written_by_then():
     for version in range(1, len(times), 9):
         at = times[version - 1]
         assert at_time(timeline(), at) == max(v for v in range(1, len(times) + 1) if times[v - 1] <= at)
-    with pytest.raises(Nowhere, match="was opened later"):
+    with pytest.raises(Nowhere, match=f"was opened later: its first version is of {iso(times[0])}"):
         at_time(timeline(), times[0] - 1)
 
 

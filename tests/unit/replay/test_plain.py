@@ -5,9 +5,11 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
+from stud_core import events as ev
 from stud_core.presets import WILLIAM_HILL
 from stud_replay.plain import as_dict, index_dict
 from stud_replay.viewing import Viewer
+from stud_wire.commits import decode_commit
 from tests.support.replayed import RandomTable, frames_of, timeline_of
 
 PAGE = (Path(__file__).parents[3] / "docs/replay.md").read_text()
@@ -16,7 +18,18 @@ CLOCK = {"kind", "seat", "account", "deadline_ms", "armed"}
 LOG = {"version", "hash", "previous_hash", "made_by", "cause", "actor", "request_id", "build"}
 FRAME = {"table", "version", "at_ms", "at", "head_hash", "hand_no", "street", "view", "events", "clocks", "log"}
 HAND = {
-    *("hand_no", "first_version", "last_version", "started_ms", "ended_ms", "players", "pot", "rake", "showdown"),
+    *(
+        "hand_no",
+        "from_version",
+        "first_version",
+        "last_version",
+        "started_ms",
+        "ended_ms",
+        "players",
+        "pot",
+        "rake",
+        "showdown",
+    ),
     *("outcome", "verdict", "was_disputed"),
 }
 COMMITS = RandomTable(WILLIAM_HILL, 4, 3).commits
@@ -57,6 +70,18 @@ def test_the_index_has_these_keys():
     assert set(plain) == {"table", "versions", "first_at_ms", "last_at_ms", "hands", "declined"}
     assert all(set(hand) == HAND for hand in plain["hands"])
     assert len(plain["hands"]) == 3
+
+
+def test_a_hands_range_in_the_index_is_the_one_of_its_verdict():
+    """`from_version` means the same here, in `stud hands` and in the table's own end of the hand."""
+    commits = RandomTable(WILLIAM_HILL, 5, 25).commits
+    events = [event for commit in commits for event in decode_commit(commit.body).events]
+    ends = {event.hand_no: event.from_version for event in events if isinstance(event, ev.HandEnded | ev.HandVoided)}
+    listed = index_dict(timeline_of(commits))["hands"]
+    assert {hand["hand_no"]: hand["from_version"] for hand in listed} == ends
+    assert any(hand["from_version"] < hand["first_version"] for hand in listed)
+    running = index_dict(timeline_of(commits[: listed[3]["first_version"] + 3]))["hands"][-1]
+    assert (running["outcome"], running["from_version"]) == ("running", listed[3]["from_version"])
 
 
 def test_each_key_stands_on_the_page():

@@ -83,9 +83,10 @@ def _which(hands: Sequence[HandScenes]) -> str:
 def _footer(config: TableConfig, hands: Sequence[HandScenes], viewer: str, sealed: Sequence[str]) -> str:
     scenes = [scene for hand in hands for scene in hand.scenes]
     whose = f"Down cards are shown to {viewer}, whose they are, or where" if viewer else "Down cards are shown where"
+    drawn = "Down cards lie lower and have a dashed edge. "
     return (
         f"Made from the log of table {config.table_id}, versions {scenes[0].v} to {scenes[-1].v}. Times are UTC. "
-        f"{whose} they were shown to everybody at the table; all others stay hidden."
+        f"{drawn}{whose} they were shown to everybody at the table; all others stay hidden."
         + "".join([f" Not shown to {viewer}: {why}." for why in sealed])
     )
 

@@ -12,6 +12,7 @@ from typing import ClassVar, Final
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
+from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -115,9 +116,9 @@ class TimeMachine(App[None]):
         """Show the first picture."""
         await self.look()
 
-    async def on_resize(self) -> None:
-        """Draw again as wide as the terminal is now."""
-        self.draw()
+    async def on_resize(self, resized: events.Resize) -> None:
+        """Draw again as wide as the terminal is now; the app's own size still is what it was."""
+        self.draw(resized.size.width)
 
     # --- looking -----------------------------------------------------------------------------------------------------
 
@@ -131,13 +132,13 @@ class TimeMachine(App[None]):
         self.query_one("#said", VerticalScroll).scroll_home(animate=False)
         self.draw()
 
-    def draw(self) -> None:
-        """Draw everything anew."""
+    def draw(self, width: int = 0) -> None:
+        """Draw everything anew, in a width that is not 0 or that of the screen."""
         frame = self.frame
         if frame is None:
             self.query_one("#place", Static).update(Text(self.told))
             return
-        width = self.size.width
+        width = width or self.size.width
         self.query_one("#table", Static).update(printing.picture(frame, min(WIDTH, width)))
         line = bar(self.reel.timeline, frame.version, width, self.walk.matches)
         self.query_one("#bar", Static).update(Text(line))
