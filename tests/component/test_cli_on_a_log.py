@@ -442,6 +442,8 @@ def test_a_version_at_which_a_player_had_no_cards_says_so(url: str):
         (["--as", "ada", "--reason", ""], "--reason: reason is empty: want 1 to 500 characters"),
         (["--as", "ada", "--reason", "x" * 600], "--reason: reason has 600 characters: want 1 to 500"),
         (["--as", "ada", "--events"], "want --hand or --range with --as"),
+        (["--as", "ada", "--diff", "3", "5"], "--diff and --index say what everybody saw"),
+        (["--as", "ada", "--index"], "--diff and --index say what everybody saw"),
         (["--as", "nobody"], "nobody was dealt into no hand of table t-1"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",

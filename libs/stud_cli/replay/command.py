@@ -115,6 +115,8 @@ def replay(
     services = Services(auditor, token_file, keys, where)
     if as_player and events:
         could_not_run("--events is everything from the table's first version on: want --hand or --range with --as")
+    if as_player and (diff is not None or index):
+        could_not_run("--diff and --index say what everybody saw: want --hand, --range, --at or --time with --as")
     own = OwnCards(table, as_player, reason or "", services) if as_player else None
     with said_as(f"table {table}: {{}}", EventLogError, ValueError):
         if html is not None:
