@@ -12,7 +12,6 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
 from typing import Any, NoReturn
 
 import typer
@@ -22,9 +21,6 @@ from typer.core import TyperCommand, TyperGroup
 from stud_cli.output import notes
 
 FINE, FOUND, COULD_NOT_RUN = 0, 1, 2
-
-words: ContextVar[tuple[str, ...]] = ContextVar("words", default=())
-"""What follows ``stud`` on the command line that runs."""
 
 
 class CouldNotRun(Exception):
@@ -62,8 +58,6 @@ class _Careful:
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run to the end of the process. typer, rich and Python have a 1 of their own for what cannot be written."""
-        asked = options.get("args") if not args else args[0]
-        words.set(tuple(sys.argv[1:] if asked is None else asked))
         try:
             return super().main(*args, **options)  # type: ignore[misc]
         except SystemExit as end:

@@ -82,6 +82,7 @@ async def resolve(
     """
     if not currency:
         currency = (await desk.client.tables.GetTable(pb.GetTableRequest(table=table))).update.view.config.currency
+        desk.filled(currency=currency)
     if desk.asks:
         held = await _held(desk, currency, table, sitting_no)
         desk.sure(

@@ -17,9 +17,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
+import typer
 from rich.console import RenderableType
 
-from stud_cli.exit_codes import CouldNotRun, could_not_run, words
+from stud_cli.exit_codes import CouldNotRun, could_not_run
 from stud_cli.operate.common import (
     Asked,
     AsOption,
@@ -30,6 +31,7 @@ from stud_cli.operate.common import (
     YesOption,
 )
 from stud_cli.operate.identity import Identity, identify
+from stud_cli.operate.repeating import words_again
 from stud_cli.output import JsonFlag, command, console, last_line, notes
 from stud_cli.where import endpoints
 from stud_client import StudClient, StudError
@@ -57,9 +59,11 @@ class Desk:
     before the first use.
     """
 
-    def __init__(self, asked: Asked, roles: Sequence[str], *, decides: bool) -> None:
+    def __init__(self, asked: Asked, roles: Sequence[str], *, decides: bool, ctx: typer.Context | None = None) -> None:
+        self.named = bool(asked.request_id)
         self.request_id = asked.request_id or str(uuid.uuid4())
         self._asked, self._roles, self._decides = asked, roles, decides
+        self._ctx, self._filled = ctx, dict[str, Any]()
         self._who: Identity | None = None
         self._client: StudClient | None = None
 
@@ -101,13 +105,18 @@ class Desk:
             notes.print(self._again(), markup=False, soft_wrap=True)
             raise
 
+    def filled(self, **parameters: Any) -> None:
+        """Note what the present state filled in for a parameter: whoever asks again asks for the same."""
+        self._filled |= parameters
+
     def _again(self) -> str:
-        """Say how to find out what became of the call."""
-        asked = list(words.get())
-        if "--request-id" not in asked:
-            asked += ["--request-id", self.request_id]
-        again = f"{command()} {shlex.join(asked)}"
-        return f"nobody knows whether it was done: ask again with the same request id, which does it once\n{again}"
+        """Say how to find out what became of the call: in the name of the same caller, with all that was filled in."""
+        said = "nobody knows whether it was done: ask again with the same request id, which does it once"
+        if self._ctx is None:
+            return said
+        who = {"as_name": self._who.name} if self._who is not None else {}
+        words = words_again(self._ctx, {**who, **self._filled, "request_id": self.request_id})
+        return f"{said}\n{command()} {shlex.join(words)}"
 
     @property
     def asks(self) -> bool:
@@ -153,9 +162,9 @@ def operated(*roles: str, decides: bool = False, asks: bool = False) -> Callable
 
     def made(work: Command) -> Callable[..., None]:
         @functools.wraps(work)
-        def run(**given: Any) -> None:
+        def run(ctx: typer.Context, **given: Any) -> None:
             asked = Asked(**{name: given.pop(name) for name in common})
-            told = asyncio.run(Desk(asked, roles, decides=decides).answer(work, **given))
+            told = asyncio.run(Desk(asked, roles, decides=decides, ctx=ctx).answer(work, **given))
             if asked.json_output:
                 last_line(told.value)
             else:
@@ -166,7 +175,8 @@ def operated(*roles: str, decides: bool = False, asks: bool = False) -> Callable
         more = [
             inspect.Parameter(name, keyword, default=defaults[name], annotation=kind) for name, kind in common.items()
         ]
-        parameters = [parameter.replace(kind=keyword) for parameter in own] + more
+        context = inspect.Parameter("ctx", keyword, annotation=typer.Context)
+        parameters = [context, *(parameter.replace(kind=keyword) for parameter in own), *more]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer looks at
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         del run.__wrapped__  # else the desk would be an option too

@@ -15,6 +15,7 @@ from stud.events.v1 import table_events_pb2
 from stud.rules.v1 import rules_service_pb2 as rules
 from stud.table.v1 import table_service_pb2 as pb
 from stud_cli.drawing import money
+from stud_cli.exit_codes import could_not_run
 from stud_cli.operate.desk import Desk, Told, operated
 from stud_cli.operate.identity import span
 from stud_cli.operate.options import HandNo, Reason, TableId
@@ -142,7 +143,10 @@ async def void(
     Example: stud hand void t-1 17 --reason "a card was seen" --as olga
     """
     if not hand_no:
+        if desk.named:
+            could_not_run("a call with --request-id names its hand, or it would be another call later: TABLE HAND")
         hand_no = (await desk.client.tables.GetTable(pb.GetTableRequest(table=table))).update.view.hand_no
+        desk.filled(hand_no=hand_no)
     desk.sure(f"Void hand {hand_no} of {table}: every contribution goes back.")
     request = pb.VoidHandRequest(table=table, hand_no=hand_no, reason=reason)
     answer = await desk.decide(desk.client.tables.VoidHand, request)

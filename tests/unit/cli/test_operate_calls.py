@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from stud_cli.main import app
+from stud_cli.operate import desk as desks
+from stud_client import StudError
 from stud_core.ledger import events as ev
 from tests.support.open_house import OpenHouse, event_log
 from tests.support.playing_memory import Game
@@ -143,6 +146,40 @@ def test_a_running_hand_is_shown_and_void(desk: Desk):
     voided = desk.ask("hand", "void", "running", "--reason", "a card was seen", "--as", "olga", "--yes")
     assert (voided["table"], voided["hand_no"]) == ("running", 1)
     assert "say --yes" in desk.refused("hand", "void", "running", "1", "--reason", "why", "--as", "olga")
+
+
+def test_a_void_whose_answer_was_lost_is_asked_again_for_the_same_hand(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    """Later another hand runs: the printed command must not void that one."""
+    games: list[Game] = []
+
+    async def begin(system: MemorySystem) -> None:
+        games.append(Game(system, "lost"))
+        await games[0].begin()
+        await games[0].until_turn()
+
+    async def go_on(_: MemorySystem) -> None:
+        await games[0].until_turn(hand_no=2)
+
+    decide = desks.Desk.decide
+
+    async def lost(self: Any, call: Any, request: Any) -> Any:
+        async def cut(asked: Any) -> Any:
+            await call(asked)
+            raise StudError("OUTCOME_UNKNOWN", "the answer was lost", {})
+
+        return await decide(self, cut, request)
+
+    desk.house.do(begin)
+    with monkeypatch.context() as cut:
+        cut.setattr(desks.Desk, "decide", lost)
+        said = desk.run("hand", "void", "lost", "--reason", "a card was seen", "--as", "olga", "--yes").stderr
+    again = shlex.split(said.splitlines()[-1])[1:]
+    assert again[:4] == ["hand", "void", "lost", "1"]
+    desk.house.do(go_on)
+    assert desk.ask("table", "show", "lost")["view"]["hand_no"] == "2"
+    first, second = desk.ask(*again), desk.ask(*again)
+    assert (first, first["hand_no"]) == (second, 1)
+    assert "it has not ended" in desk.shows("hand", "show", "lost", "2")
 
 
 def test_a_hand_that_was_verified_is_shown_with_its_figures(desk: Desk):

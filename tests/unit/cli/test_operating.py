@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from stud.wallet.v1 import wallet_service_pb2 as wallet
-from stud_cli import exit_codes
 from stud_cli.main import app
 from stud_cli.operate import desk as desks
 from stud_cli.operate.common import Asked
@@ -294,6 +294,16 @@ def test_an_unknown_outcome_is_told_with_the_command_that_asks_again(keys: Path)
     assert "--request-id r-7" in own
 
 
+def read(*words: str) -> Any:
+    """The context of a command that was read, and not run."""
+    under: Any = get_command(app)
+    ctx = under.make_context("stud", list(words))
+    for place, name in enumerate(words[:2], 1):
+        under = under.get_command(ctx, name)
+        ctx = under.make_context(name, list(words[place:]), parent=ctx)
+    return ctx
+
+
 async def test_a_call_that_is_interrupted_says_how_to_ask_again(capsys: pytest.CaptureFixture[str]):
     asked = asyncio.Event()
 
@@ -302,8 +312,8 @@ async def test_a_call_that_is_interrupted_says_how_to_ask_again(capsys: pytest.C
         await asyncio.Event().wait()
 
     request = wallet.DepositRequest(account="ada")
-    exit_codes.words.set(("account", "deposit", "ada", "5", "--currency", "EUR"))
-    desk = desks.Desk(Asked(as_name="carl", request_id="r-7"), ["cashier"], decides=True)
+    where = read("account", "deposit", "ada", "5", "--currency", "EUR")
+    desk = desks.Desk(Asked(as_name="carl", request_id="r-7"), ["cashier"], decides=True, ctx=where)
     call = asyncio.create_task(desk.decide(never_answered, request))
     await asked.wait()
     call.cancel()
