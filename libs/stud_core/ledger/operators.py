@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -50,13 +51,48 @@ def resolve_cash_out(state: Ledger, command: cmd.ResolveCashOut, _: int) -> Answ
 
 
 def adjust(state: Ledger, command: cmd.Adjust, _: int) -> Answer:
-    """Correct balances; never the escrow of an open sitting, except one whose table waits for a settlement."""
-    problem = _wrong(state, command.postings)
+    """Correct balances; never the escrow of an open sitting, except one whose table waits for a settlement.
+
+    Two calls are about the same correction where each account changes by the same and the reference reads the same:
+    order, split lines and space around the reference make no other one.
+    """
+    lines, reference = added_up(command.postings), command.reference.strip()
+    problem = _wrong(state, command.postings, lines)
+    if not problem and not reference:
+        problem = "want a reference that says why"
     if problem:
         return Rejection("INVALID_ADJUSTMENT", problem)
-    key = proposal_id("adjust", [(p.account, p.amount) for p in command.postings], command.reference)
-    decided = _second(state, ev.AdjustmentProposed(key, command.postings, "", 0, command.operator, command.reference))
+    known = _waiting(state, lines, reference)
+    if known is not None:
+        lines, reference = known.postings, known.reference
+        key = known.proposal_id
+    else:
+        key = proposal_id("adjust", [(p.account, p.amount) for p in lines], reference)
+    decided = _second(state, ev.AdjustmentProposed(key, lines, "", 0, command.operator, reference))
     return [decided] if isinstance(decided, ev.Adjusted) else decided
+
+
+def added_up(postings: Iterable[Posting]) -> tuple[Posting, ...]:
+    """Return one line for each account that changes, in the order in which they were first named."""
+    change: dict[str, int] = {}
+    for line in postings:
+        change[line.account] = change.get(line.account, 0) + line.amount
+    return tuple(Posting(account, amount) for account, amount in change.items() if amount)
+
+
+def _waiting(state: Ledger, lines: tuple[Posting, ...], reference: str) -> ev.AdjustmentProposed | None:
+    """The proposal of the same correction; by its content, since older ones are named by lines as they were written."""
+    for waiting in state.proposals.values():
+        proposed = waiting.proposed
+        if proposed.table or proposed.reference.strip() != reference:
+            continue
+        if _by_account(added_up(proposed.postings)) == _by_account(lines):
+            return proposed
+    return None
+
+
+def _by_account(lines: Iterable[Posting]) -> dict[str, int]:
+    return {line.account: line.amount for line in lines}
 
 
 def _second(state: Ledger, proposed: ev.AdjustmentProposed) -> ev.Adjusted | Answer:
@@ -70,19 +106,21 @@ def _second(state: Ledger, proposed: ev.AdjustmentProposed) -> ev.Adjusted | Ans
     return ev.Adjusted(proposed.proposal_id, proposed.postings, operators, proposed.reference)
 
 
-def _wrong(state: Ledger, lines: tuple[Posting, ...]) -> str:
-    if not lines or sum(line.amount for line in lines) != 0:
+def _wrong(state: Ledger, postings: tuple[Posting, ...], lines: tuple[Posting, ...]) -> str:
+    """Say what is wrong with a correction, as it was written (``postings``) and added up (``lines``)."""
+    if not postings or sum(line.amount for line in postings) != 0:
         return "want two or more lines that sum to zero"
-    change: dict[str, int] = {}
-    for line in lines:
+    for line in (*postings, *lines):
         if not 1 <= abs(line.amount) <= MAX_AMOUNT:
             return f"{line.account[:64]!r} by {line.amount}: want 1 to {MAX_AMOUNT} minor units, either way"
-        change[line.account] = change.get(line.account, 0) + line.amount
-    for name, amount in change.items():
-        problem = _wrong_line(state, name)
+    for line in postings:
+        problem = _wrong_line(state, line.account)
         if problem:
             return problem
-        balance = state.balance(name) + amount
+    if not lines:
+        return "the lines change nothing: want an account that has more or less afterwards"
+    for line in lines:
+        name, balance = line.account, state.balance(line.account) + line.amount
         if guarded(name) and balance < 0:
             return f"{name} would be overdrawn: it holds {state.balance(name)}"
         if abs(balance) > MAX_BALANCE:

@@ -1,10 +1,13 @@
 """Decisions of two operators: a blocked cash-out, a correction (architecture.md, "Money that does not fit")."""
 
+from typing import Any
+
 import pytest
 
 from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
 from stud_core.ledger.events import Posting
+from stud_core.ledger.evolve import evolve
 from tests.support.ledger import T, Till, lines
 
 ESCROW = f"escrow:{T}:1"
@@ -101,9 +104,65 @@ def test_one_operator_alone_corrects_nothing():
     assert till.money("player:ann") == 700
 
 
+SAME = [
+    (Posting("house:cashier", -5), Posting("player:ann", 5)),
+    (Posting("player:ann", 5), Posting("house:cashier", -5)),
+    (Posting("player:ann", 2), Posting("house:cashier", -5), Posting("player:ann", 3)),
+    (Posting("house:rake", 7), Posting("player:ann", 5), Posting("house:cashier", -5), Posting("house:rake", -7)),
+]
+
+
+@pytest.mark.parametrize("reference", ["ticket", " ticket", "ticket \n"])
+@pytest.mark.parametrize("second", SAME)
+@pytest.mark.parametrize("first", SAME)
+def test_the_same_correction_written_otherwise_is_the_same_one(
+    first: tuple[Posting, ...], second: tuple[Posting, ...], reference: str
+):
+    till = Till(ann=700)
+    (proposed,) = till.gives(adjust("op-1", *first, reference=reference))
+    assert till.refuses(adjust("op-1", *second)).reason == "SECOND_OPERATOR_REQUIRED"
+    (adjusted,) = till.gives(adjust("op-2", *second))
+    assert isinstance(adjusted, ev.Adjusted)
+    assert (adjusted.proposal_id, adjusted.reference) == (proposed.proposal_id, "ticket")
+    assert till.money("player:ann") == 705
+    assert till.state.proposals == {}
+    till.check()
+
+
+@pytest.mark.parametrize("operator", ["op-1", "op-2"])
+def test_a_proposal_of_an_older_log_is_found_by_what_it_says(operator: str):
+    """Those were named by their lines and reference as written."""
+    till = Till(ann=700)
+    lines = (Posting("player:ann", 2), Posting("house:cashier", -5), Posting("player:ann", 3))
+    evolve(till.state, [ev.AdjustmentProposed("as-written", lines, "", 0, "op-1", "ticket ")], till.state.version + 1)
+    if operator == "op-1":
+        assert till.refuses(adjust("op-1")).reason == "SECOND_OPERATOR_REQUIRED"
+    else:
+        (adjusted,) = till.gives(adjust("op-2"))
+        assert (adjusted.proposal_id, adjusted.postings) == ("as-written", lines)
+        assert till.state.proposals == {}
+    assert till.money("player:ann") == (700 if operator == "op-1" else 705)
+
+
+@pytest.mark.parametrize("other", [{"reference": "ticket 2"}, {"amount": 6}])
+def test_another_correction_is_another_proposal(other: dict[str, Any]):
+    till = Till(ann=700)
+    till.gives(adjust("op-1"))
+    amount = other.get("amount", 5)
+    lines = (Posting("house:cashier", -amount), Posting("player:ann", amount))
+    (second,) = till.gives(adjust("op-2", *lines, reference=other.get("reference", "ticket")))
+    assert isinstance(second, ev.AdjustmentProposed)
+
+
+def test_a_correction_needs_a_reference_that_says_something():
+    assert Till(ann=700).refuses(adjust("op-1", reference="  ")).reason == "INVALID_ADJUSTMENT"
+
+
 @pytest.mark.parametrize(
     "postings",
     [
+        (Posting("player:ann", -5), Posting("player:ann", 5)),
+        (Posting("house:cashier", -5), Posting("player:ann", 5), Posting("player:ann", -5), Posting("house:cashier", 5)),
         (Posting("house:cashier", -5), Posting("player:ann", 4)),
         (Posting("house:cashier", 0), Posting("player:ann", 0)),
         (Posting("house:cashier", 701), Posting("player:ann", -701)),
