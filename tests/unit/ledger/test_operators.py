@@ -162,7 +162,7 @@ def test_a_correction_needs_a_reference_that_says_something():
     "postings",
     [
         (Posting("player:ann", -5), Posting("player:ann", 5)),
-        (Posting("house:cashier", -5), Posting("player:ann", 5), Posting("player:ann", -5), Posting("house:cashier", 5)),
+        (*lines(house_cashier=-5, player_ann=5), *lines(player_ann=-5, house_cashier=5)),
         (Posting("house:cashier", -5), Posting("player:ann", 4)),
         (Posting("house:cashier", 0), Posting("player:ann", 0)),
         (Posting("house:cashier", 701), Posting("player:ann", -701)),
