@@ -80,7 +80,9 @@ class _Careful:
         except typer.Exit as end:
             self._found = end.exit_code == FOUND
             raise
-        except (typer.Abort, typer.TyperException):
+        except (typer.Abort, typer.TyperException) as wrong:
+            if isinstance(wrong, typer.TyperException) and str(getattr(wrong, "option_name", ""))[1:2].isdecimal():
+                wrong.message += " (a number below zero? put -- before the words that are no options)"
             raise
         except Exception as failure:  # noqa: BLE001  (whatever it is)
             notes.print(f"[red]error[/red] {escape(_sentence(failure))}", soft_wrap=True)

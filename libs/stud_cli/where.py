@@ -13,6 +13,10 @@ def parsed(text: str) -> dict[str, str]:
         raise ValueError(
             f"{text!r}: want names of services and addresses, such as table=10.0.0.5:7101,wallet=10.0.0.5:7104"
         )
+    names = [name.strip() for name, _, _ in pairs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{twice} is named twice: want one address for each service")
     return {name.strip(): address.strip() for name, _, address in pairs}
 
 

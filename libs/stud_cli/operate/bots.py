@@ -19,6 +19,7 @@ from stud_cli.local.stopping import run_with_one_stop
 from stud_cli.operate.common import EndpointsOption, KeysOption, YesOption
 from stud_cli.operate.completing import tables
 from stud_cli.operate.desk import be_sure
+from stud_cli.operate.repeating import keepable
 from stud_cli.output import JsonFlag, console, last_line
 from stud_cli.where import endpoints
 from stud_client import StudError
@@ -32,6 +33,7 @@ LEAVE_WITHIN_S: Final = 60.0
 
 
 def bots(
+    ctx: typer.Context,
     table: Annotated[str, typer.Argument(help="Table id; `stud tables` lists them.", autocompletion=tables)],
     players: Annotated[int, typer.Option(help="How many sit down.", min=1, max=8)] = 3,
     hands: Annotated[
@@ -52,6 +54,7 @@ def bots(
 
     Example: stud bots t-1 --players 3 --hands 5
     """
+    keepable(ctx)
     with said_as("bots need the key that tokens are made with ({}): --keys DIR or STUD_KEYS_DIR", ValueError):
         callers = Callers(endpoints(where), keys_dir() if keys is None else keys)
     with said_as("{}", StudError):

@@ -20,6 +20,9 @@ import msgspec
 import typer
 from rich.console import RenderableType
 
+from stud.rules.v1 import rules_service_pb2 as rules
+from stud.wallet.v1 import wallet_service_pb2 as wallet
+from stud_cli.drawing import money
 from stud_cli.exit_codes import CouldNotRun, could_not_run
 from stud_cli.operate.common import (
     Asked,
@@ -31,7 +34,7 @@ from stud_cli.operate.common import (
     YesOption,
 )
 from stud_cli.operate.identity import Identity, identify
-from stud_cli.operate.repeating import words_again
+from stud_cli.operate.repeating import keepable, words_again
 from stud_cli.output import JsonFlag, command, console, last_line, notes
 from stud_cli.where import endpoints
 from stud_client import StudClient, StudError
@@ -43,6 +46,9 @@ UNSURE: Final = frozenset(
 )
 """After these nobody knows whether it was done; every other reason says that nothing changed."""
 
+
+TWO_DECIDE: Final = (wallet.AdjustRequest, wallet.ResolveCashOutRequest, rules.ResolveHandRequest)
+"""What one operator proposes and another decides."""
 
 T = TypeVar("T")
 
@@ -64,6 +70,7 @@ class Desk:
         self.request_id = asked.request_id or str(uuid.uuid4())
         self._asked, self._roles, self._decides = asked, roles, decides
         self._ctx, self._filled = ctx, dict[str, Any]()
+        self._request: Any = None
         self._who: Identity | None = None
         self._client: StudClient | None = None
 
@@ -87,7 +94,8 @@ class Desk:
         try:
             return await work(self, *words, **given)
         except StudError as error:
-            raise CouldNotRun(refusal(error, self.who.name)) from error
+            proposes = isinstance(self._request, TWO_DECIDE)
+            raise CouldNotRun(refusal(error, self.who.name, proposes=proposes)) from error
         finally:
             if self._client is not None:
                 await self._client.close()
@@ -95,6 +103,7 @@ class Desk:
     async def decide(self, call: Callable[[Any], Awaitable[Any]], request: Any) -> Any:
         """Make the one call of the command that changes something. Raises CouldNotRun."""
         request.request_id = self.request_id
+        self._request = request
         try:
             return await call(request)
         except StudError as error:
@@ -163,6 +172,7 @@ def operated(*roles: str, decides: bool = False, asks: bool = False) -> Callable
     def made(work: Command) -> Callable[..., None]:
         @functools.wraps(work)
         def run(ctx: typer.Context, **given: Any) -> None:
+            keepable(ctx)
             asked = Asked(**{name: given.pop(name) for name in common})
             told = asyncio.run(Desk(asked, roles, decides=decides, ctx=ctx).answer(work, **given))
             if asked.json_output:
@@ -188,18 +198,24 @@ def operated(*roles: str, decides: bool = False, asks: bool = False) -> Callable
 HINTS: Final = {
     "UNAUTHENTICATED": "the token is not of this system: is the key (--keys, STUD_KEYS_DIR) another one's?",
     "ROLE_NOT_ALLOWED": "docs/operators-reference.md says which role each command needs",
-    "OWN_INTEREST": "`stud proposals` shows what waits for somebody else",
     "UNAVAILABLE": "start the system with `stud up`, or say where it is with --endpoints or STUD_…_ENDPOINT",
 }
 
 
-def refusal(error: StudError, who: str) -> str:
-    """Say what a service answered: every fault on a line of its own where there are several."""
+def refusal(error: StudError, who: str, *, proposes: bool = False) -> str:
+    """Say what a service answered: every fault on a line of its own where there are several. ``proposes``: the command
+    is one of those that two operators decide.
+    """
     if len(error.wrong) > 1:
         lines = [f"  {fault.field}: {fault.text or fault.reason}" for fault in error.wrong]
         return "\n".join([f"{error.reason}: {len(lines)} things are wrong", *lines])
     hint = HINTS.get(error.reason, "")
+    if proposes and error.reason == "OWN_INTEREST":
+        hint = "`stud proposals` shows what waits for somebody else"
     asked = (
         f" (asked as {who})" if error.reason in {"ROLE_NOT_ALLOWED", "OWN_INTEREST", "SECOND_OPERATOR_REQUIRED"} else ""
     )
-    return f"{error}{asked}" + (f". {hint}" if hint else "")
+    said = str(error)
+    if error.reason == "INSUFFICIENT_FUNDS" and "balance" in error.metadata:  # people read 1,996.00 everywhere else
+        said = f"{error.reason}: the balance is {money(int(error.metadata['balance']))}"
+    return f"{said}{asked}" + (f". {hint}" if hint else "")

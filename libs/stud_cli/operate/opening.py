@@ -70,6 +70,8 @@ def planned(
     problems += [*wrong, *unreadable]
     if not request.preset:
         problems.append(Problem(INVALID_FIELD, "preset", f"want one of {', '.join(RULESETS)}"))
+    elif request.preset not in RULESETS and (meant := nearly(request.preset, RULESETS)):
+        problems.append(Problem(INVALID_FIELD, "preset", f"there is no preset {request.preset[:64]!r}{meant}"))
     plan = Plan(request, problems, readable=not problems)
     _judge(plan, currencies)
     return plan

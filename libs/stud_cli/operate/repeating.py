@@ -8,9 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import typer
+
+from stud_cli.exit_codes import could_not_run
+
+MOST: Final = 2**63 - 1
+"""What every number of a request holds at most."""
 
 
 def words_again(ctx: typer.Context, filled: Mapping[str, Any]) -> list[str]:
@@ -34,6 +40,27 @@ def words_again(ctx: typer.Context, filled: Mapping[str, Any]) -> list[str]:
     if any(word.startswith("-") for word in arguments):
         return [*_path(ctx), *options, "--", *arguments]
     return [*_path(ctx), *arguments, *options]
+
+
+def keepable(ctx: typer.Context) -> None:
+    """Refuse what no service could be sent: bytes that are no text, and numbers beyond 64 bits. Raises CouldNotRun."""
+    for parameter in ctx.command.params:
+        value = ctx.params.get(str(parameter.name))
+        shown = parameter.opts[0].lstrip("-").upper().replace("_", "-")
+        for each in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(each, int) and not -MOST - 1 <= each <= MOST:
+                could_not_run(f"{shown}: {str(each)[:24]}… is too great: want at most {MOST}, either way")
+            if isinstance(each, str | Path) and not _is_text(str(each)):
+                could_not_run(f"{shown}: {str(each)[:64]!r} is no text: want UTF-8")
+
+
+def _is_text(text: str) -> bool:
+    """Whether it can be written as UTF-8; bytes of a command line that are not arrive as lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _was_given(ctx: typer.Context, name: str) -> bool:
