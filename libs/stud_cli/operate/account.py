@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -17,7 +18,8 @@ from stud_cli.exit_codes import could_not_run
 from stud_cli.operate.desk import Desk, Told, operated
 from stud_cli.operate.knobs import whole
 from stud_cli.operate.options import Account, Amount, Currency, Reason
-from stud_cli.output import table_of
+from stud_cli.output import notes, table_of
+from stud_client import StudError, pages
 
 app = typer.Typer(
     add_completion=False,
@@ -27,6 +29,10 @@ app = typer.Typer(
 Reference = Annotated[str, typer.Option("--reference", help="Payment reference, at most 128 characters.")]
 LINES = ("version", "when", "what", "table", "hand", "account", "amount")
 MAX_PAGE = 1000
+MOST_PAGES = 20
+"""Of an account's entries that are searched for a reference."""
+
+PLAYER = "player:"
 
 
 @app.command("open")
@@ -136,13 +142,34 @@ async def adjust(
     """
     postings = [_posting(line) for line in lines]
     shown = ", ".join(f"{line.account} {money(line.amount)}" for line in postings)
-    desk.sure(f"Book {shown} {currency}, once two operators say so.")
+    warning = await _decided_before(desk, postings, currency, reference)
+    if warning and not desk.asks:
+        notes.print(warning, markup=False, soft_wrap=True)
+    desk.sure(f"{warning}{' ' * bool(warning)}Book {shown} {currency}, once two operators say so.")
     request = wallet.AdjustRequest(currency=currency, postings=postings, reference=reference)
     answer = await desk.decide(desk.client.wallet.Adjust, request)
     value = {"currency": currency, "decided": answer.decided, "version": answer.version, "request_id": desk.request_id}
     if answer.decided:
         return Told(value, f"booked: {shown} {currency}")
     return Told(value, "proposed: a second operator has to make the same call (`stud proposals` prints it)")
+
+
+async def _decided_before(desk: Desk, postings: list[ledger_events_pb2.Posting], currency: str, reference: str) -> str:
+    """Warn of a correction with the same reference that was booked already, by the entries of the first player."""
+    account = next((line.account.removeprefix(PLAYER) for line in postings if line.account.startswith(PLAYER)), "")
+    if not account:
+        return ""
+    request = wallet.ListTransfersRequest(currency=currency, account=account, page_size=MAX_PAGE)
+    looked = 0
+    with suppress(StudError):  # the call itself is refused for the same reason, in better words
+        async for page in pages(desk.client.wallet.ListTransfers, request):
+            for entry in page.transfers:
+                if entry.kind == "Adjusted" and entry.reference.strip() == reference.strip():
+                    return f"{reference.strip()!r} was booked already, at version {entry.version} of the ledger."
+            looked += 1
+            if looked == MOST_PAGES:
+                return f"Only the first {looked * MAX_PAGE} entries of {account} were searched for this reference."
+    return ""
 
 
 def _posting(line: str) -> ledger_events_pb2.Posting:

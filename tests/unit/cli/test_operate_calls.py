@@ -320,6 +320,11 @@ def test_accounts_are_frozen_corrected_and_listed(bank: OpenHouse):
     (waiting,) = desk.ask("proposals")["proposals"]
     assert waiting["agree"] == ["stud", *adjust[:4], *EURO, "--reference", "ticket 12", "--as", "NAME"]
     assert "booked: player:bob -0.05, house:cashier 0.05 EUR" in desk.shows(*adjust, "--as", "otto", "--yes")
+    said = "'ticket 12' was booked already, at version"
+    assert said in desk.refused(*adjust, "--as", "otto")
+    twice = desk.run("account", "adjust", *adjust[3:1:-1], *EURO, "--reference", "ticket 12 ", "--as", "otto", "--yes")
+    assert (twice.exit_code, said in twice.stderr, "proposed" in twice.stdout) == (0, True, True)
+    assert "booked already" not in desk.refused(*adjust[:-1], "ticket 13", "--as", "otto")
     assert "INVALID_ADJUSTMENT" in desk.refused(*adjust[:3], *adjust[4:], "--as", "olga", "--yes")
     assert "want LEDGER_ACCOUNT=AMOUNT" in desk.refused(
         "account", "adjust", "bob", *adjust[3:], "--as", "olga", "--yes"
