@@ -253,7 +253,7 @@ def test_two_operators_decide_a_dispute(court: OpenHouse, monkeypatch: pytest.Mo
 # ------------------------------------------------------------------- money
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
     """A wallet with a cash-out that is held: ann's, whose table claims 30 too little."""
     with OpenHouse(tmp_path_factory.mktemp("bank"), "wallet", "rules") as house:
