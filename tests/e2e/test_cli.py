@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.traced, pytest.mark.timeout(300)]
 
 
 def test_people_see_both_tables_and_where_every_chip_went(tmp_path: Path):
-    code, seen = in_a_terminal(tmp_path, "demo", "--hands", "1", "--players", "2", "--data", "data")
+    code, seen = in_a_terminal(tmp_path, "demo", "--hands", "6", "--players", "2", "--data", "data")
     assert code == 0, seen[-2000:]
     for words in ("Demo playnow · playnow", "Demo william_hill · william_hill", "?? ??", "won or lost", "Ledger EUR"):
         assert words in seen
