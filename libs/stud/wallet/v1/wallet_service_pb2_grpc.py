@@ -180,7 +180,8 @@ class WalletServiceServicer:
 
     def Adjust(self, request, context):
         """Corrects the ledger: the first call proposes, the same call by another operator decides, if the proposer has no
-        interest by then. Operators. INVALID_ADJUSTMENT, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
+        interest by then. It is the same where each account changes by as much and the reference reads the same: order, split
+        lines and space around the reference make no other one. Operators. INVALID_ADJUSTMENT, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

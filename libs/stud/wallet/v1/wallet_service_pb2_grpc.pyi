@@ -51,7 +51,8 @@ class WalletServiceStub:
     """
     Adjust: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.AdjustRequest, _wallet_service_pb2.AdjustResponse]
     """Corrects the ledger: the first call proposes, the same call by another operator decides, if the proposer has no
-    interest by then. Operators. INVALID_ADJUSTMENT, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
+    interest by then. It is the same where each account changes by as much and the reference reads the same: order, split
+    lines and space around the reference make no other one. Operators. INVALID_ADJUSTMENT, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
     """
     ListHeldCashOuts: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.ListHeldCashOutsRequest, _wallet_service_pb2.ListHeldCashOutsResponse]
     """Lists cash-outs that are blocked: what ResolveCashOut decides. By currency, table and sitting, a page at a time.
@@ -159,7 +160,8 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_wallet_service_pb2.AdjustRequest, _abc.Awaitable[_wallet_service_pb2.AdjustResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.AdjustResponse]:
         """Corrects the ledger: the first call proposes, the same call by another operator decides, if the proposer has no
-        interest by then. Operators. INVALID_ADJUSTMENT, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
+        interest by then. It is the same where each account changes by as much and the reference reads the same: order, split
+        lines and space around the reference make no other one. Operators. INVALID_ADJUSTMENT, SECOND_OPERATOR_REQUIRED, OWN_INTEREST.
         """
 
     @_abc_1.abstractmethod
