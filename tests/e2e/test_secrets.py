@@ -218,14 +218,15 @@ async def test_mucked_cards_stay_sealed_and_only_an_auditor_opens_them_leaving_a
             await auditor.AuditDeck(audit)
         await table.play_hand(1)
         await table.verified(1)
+        await table.pause()
+        stream = keys.table_log(keys.shard_of(table.id), table.id)
+        commits = await live.commits(table.id)
+        ends = [v for v, c in commits if any(isinstance(e, ev.HandEnded) for e in c.events)]
         seats = {seat.account: seat.seat for seat in table.eye.last.view.seats if seat.account}
-        mucked = {event.seat for event in await live.events(table.id, ev.HandMucked)}
+        of_hand = [event for version, commit in commits if version <= ends[0] for event in commit.events]
+        mucked = {event.seat for event in of_hand if isinstance(event, ev.HandMucked)}
         hidden = {card for account, seat in seats.items() if seat in mucked for card in cards[account]}
         assert len(hidden) >= 3
-        await table.pause()
-
-        stream = keys.table_log(keys.shard_of(table.id), table.id)
-        ends = [v for v, c in await live.commits(table.id) if any(isinstance(e, ev.HandEnded) for e in c.events)]
 
         async def clear() -> set[int]:
             """Every card in clear in what concerns the first hand."""

@@ -247,8 +247,8 @@ class Table:
         return await self.turn()
 
     async def play_hand(self, hand_no: int = 1, weights: Weights = STAY, show: float = 0.0) -> None:
-        """Plays until a hand has ended."""
-        while not (self.eye.last.view.hand_no >= hand_no and not self.eye.last.view.phase):
+        """Plays until a hand has ended. Without a pause the next one may be under way by then, and is left alone."""
+        while not self._over(hand_no):
             if not self.eye.last.view.phase:
                 await self.eye.until(lambda u: u.view.phase, f"hand {hand_no} to begin")
             turn = self.eye.last.view.turn.turn_id or self.eye.last.view.phase == pb.HAND_PHASE_SHOW_PROMPTS
@@ -257,6 +257,10 @@ class Table:
             else:
                 version = self.eye.last.version
                 await self.eye.until(lambda u, v=version: u.version > v)  # type: ignore[misc]
+
+    def _over(self, hand_no: int) -> bool:
+        view = self.eye.last.view
+        return view.hand_no > hand_no or (view.hand_no == hand_no and not view.phase)
 
     async def verified(self, hand_no: int = 1) -> None:
         await self.eye.until(lambda u: u.view.verified_hand >= hand_no, f"a verdict on hand {hand_no}")
