@@ -16,21 +16,28 @@ from stud_core.commands import Act
 from stud_core.decide.rules import cite
 from stud_core.events import Option, Size, Verb
 from stud_core.rejection import Reason, Rejection
+from stud_core.ruleset import Ruleset
 from stud_core.state import Hand, Phase, Sit, Sitting, Table
 from stud_core.wording import phrase, request
 
 BUTTONS: Final = (Verb.FOLD, Verb.CALL, Verb.BET, Verb.RAISE)
-"""What W28 shows to a player whose turn it is not. Raise stands for completing too, Fold checks where that is free."""
+"""What W28 shows to a player whose turn it is not. Raise stands for completing too, Fold checks where that is free.
+Check, and Call at any price, are no buttons of that page: a knob adds them.
+"""
 
 
 class PreAction(msgspec.Struct, frozen=True, gc=False):
-    """A choice, for this street of this hand at this price: ``level`` is the highest bet when it was made."""
+    """A choice, for this street of this hand at this price: ``level`` is the highest bet when it was made.
+
+    A call at ``any_price`` is for whatever there is to call when the turn comes, nothing too: then it checks.
+    """
 
     hand_no: int
     street: int
     level: int
     verb: Verb
     size: Size | None = None
+    any_price: bool = False
 
     @property
     def outlives_connection(self) -> bool:
@@ -38,7 +45,9 @@ class PreAction(msgspec.Struct, frozen=True, gc=False):
         return self.verb is Verb.FOLD
 
 
-def choose(state: Table, account: str, verb: Verb, size: Size | None = None) -> PreAction | Rejection:
+def choose(
+    state: Table, account: str, verb: Verb, size: Size | None = None, *, any_price: bool = False
+) -> PreAction | Rejection:
     """Return the choice, or why it cannot be made; what it stands for would be legal if it were the player's turn."""
     sitting = state.of(account)
     if sitting is None:
@@ -48,11 +57,12 @@ def choose(state: Table, account: str, verb: Verb, size: Size | None = None) -> 
         return Rejection(Reason.PRE_ACTION_NOT_ALLOWED, refusal, "B.16")
     hand = state.running
     button = Verb.RAISE if verb is Verb.COMPLETE else verb
-    chosen = PreAction(hand.hand_no, hand.street, hand.level, button, size)
-    if button not in BUTTONS or _option(state, hand, sitting.seat, chosen) is None:
+    chosen = PreAction(hand.hand_no, hand.street, hand.level, button, size, any_price)
+    if not _is_button(state.rules.ruleset, chosen) or _option(state, hand, sitting.seat, chosen) is None:
         possible = choices(state, account)
         rule = cite(state.rules.ruleset, "B.16", "W28")
-        text = f"{request(verb, None, size)} cannot be chosen ahead now ({rule}); possible: "
+        asked = request(verb, None, size) + (" at any price" if any_price else "")
+        text = f"{asked} cannot be chosen ahead now ({rule}); possible: "
         text += ", ".join([phrase(option, possible) for option in possible])
         return Rejection(Reason.ILLEGAL_ACTION, text, rule, possible)
     return chosen
@@ -63,12 +73,12 @@ def choices(state: Table, account: str) -> tuple[Option, ...]:
     sitting = state.of(account)
     if sitting is None or _cannot_choose(state, sitting):
         return ()
-    options = legal_options(state, sitting.seat)
-    return tuple([option for option in options if option.verb in BUTTONS or option.verb is Verb.COMPLETE])
+    shown = (*buttons(state.rules.ruleset), Verb.COMPLETE)
+    return tuple([option for option in legal_options(state, sitting.seat) if option.verb in shown])
 
 
 def holds(state: Table, account: str, chosen: PreAction) -> bool:
-    """Whether the choice still stands: same street, same price (Fold at any), and still possible."""
+    """Whether the choice still stands: same street, same price (Fold and Call Any at any), and still possible."""
     return _meant(state, account, chosen) is not None
 
 
@@ -88,9 +98,21 @@ def _meant(state: Table, account: str, chosen: PreAction) -> Option | None:
     hand = state.running
     if (hand.hand_no, hand.street) != (chosen.hand_no, chosen.street):
         return None
-    if chosen.verb is not Verb.FOLD and hand.level != chosen.level:
+    if not (chosen.any_price or chosen.verb is Verb.FOLD) and hand.level != chosen.level:
         return None
     return _option(state, hand, sitting.seat, chosen)
+
+
+def buttons(ruleset: Ruleset) -> tuple[Verb, ...]:
+    """What this table shows to a player whose turn it is not."""
+    return (*BUTTONS, Verb.CHECK) if ruleset.pre_check_call_any else BUTTONS
+
+
+def _is_button(ruleset: Ruleset, chosen: PreAction) -> bool:
+    """Whether this table shows a button for the choice."""
+    if chosen.any_price:
+        return ruleset.pre_check_call_any and chosen.verb is Verb.CALL
+    return chosen.verb in buttons(ruleset)
 
 
 def _cannot_choose(state: Table, sitting: Sitting) -> str:
@@ -121,6 +143,8 @@ def _option(state: Table, hand: Hand, seat: int, chosen: PreAction) -> Option | 
     if verb is Verb.RAISE and hand.level:
         verb = wager_verb(hand, state.rules)
     option = chosen_of(hand, options, verb, size=chosen.size)
+    if chosen.any_price:
+        return option or chosen_of(hand, options, Verb.CHECK, size=chosen.size)
     if verb is Verb.FOLD and option is not None and not state.rules.ruleset.pre_fold_is_literal:
         return chosen_of(hand, options, Verb.CHECK) or option
     return option

@@ -57,6 +57,7 @@ PLAYNOW: Final = Ruleset(
     rake_cap=None,
     no_rake_before_fourth=True,
     seats=8,
+    pre_check_call_any=False,
 )
 
 WILLIAM_HILL: Final = Ruleset(
@@ -92,6 +93,7 @@ WILLIAM_HILL: Final = Ruleset(
     rake_cap=None,
     no_rake_before_fourth=True,
     seats=8,
+    pre_check_call_any=False,
 )
 
 RULESETS: Final = {ruleset.name: ruleset for ruleset in (PLAYNOW, WILLIAM_HILL)}

@@ -120,6 +120,7 @@ class Ruleset(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     rake_cap: int | None
     no_rake_before_fourth: bool
     seats: int
+    pre_check_call_any: bool
 
 
 class TableConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -27,6 +27,14 @@ class Price(msgspec.Struct, frozen=True):
     level: int
 
 
+class Wish(msgspec.Struct, frozen=True):
+    """What a player wants done."""
+
+    verb: Verb
+    size: Size | None = None
+    any_price: bool = False
+
+
 class Due(msgspec.Struct, frozen=True):
     """A choice whose turn has come."""
 
@@ -67,15 +75,13 @@ class ChoicesAhead:
         found = self._due if self.is_due(account) else self._chosen.get(account)
         return found is not None and found.request_id == request_id
 
-    def set(
-        self, table: Table, account: str, price: Price, verb: Verb, size: Size | None, request_id: str, digest: bytes
-    ) -> bool:
+    def set(self, table: Table, account: str, price: Price, wish: Wish, request_id: str, digest: bytes) -> bool:
         """Keep a choice, and return whether it differs from the one before. Raises Refused."""
-        if not self._streams[account] and verb is not Verb.FOLD:
+        if not self._streams[account] and wish.verb is not Verb.FOLD:
             raise Refused(
                 "PRE_ACTION_NOT_ALLOWED", "open a Play or Watch stream first: a lost connection cancels the choice"
             )
-        chosen = bet_ahead.choose(table, account, verb, size)
+        chosen = bet_ahead.choose(table, account, wish.verb, wish.size, any_price=wish.any_price)
         if isinstance(chosen, Rejection):
             raise Refused.from_rejection(chosen)
         now = Price(chosen.hand_no, chosen.street, chosen.level)

@@ -27,7 +27,7 @@ from stud_service.checks import require_request_id
 from stud_service.refusals import Refused
 from stud_wire.commits import digest
 from table_service.actor import TableActor
-from table_service.ahead import Price
+from table_service.ahead import Price, Wish
 from table_service.clocks import answers_open
 from table_service.mail import Outcome
 from table_service.views import sitting_of
@@ -138,7 +138,7 @@ def set_pre_action(actor: TableActor, account: str, r: pb.SetPreActionRequest) -
     price = Price(r.hand_no, r.street, r.price)
 
     def choose(request_id: str, content: bytes) -> bool:
-        return actor.ahead.set(actor.table, account, price, _verb(r), _size(r), request_id, content)
+        return actor.ahead.set(actor.table, account, price, Wish(_verb(r), _size(r), r.any_price), request_id, content)
 
     return _once(actor, account, r, choose)
 

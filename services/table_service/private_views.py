@@ -99,6 +99,7 @@ def private_view(mine: Own) -> pb.PrivateView:
     if mine.chosen is not None:
         view.pre_action.verb = seat_pb2.Verb.ValueType(int(mine.chosen.verb))
         view.pre_action.size = seat_pb2.Size.ValueType(int(mine.chosen.size or 0))
+        view.pre_action.any_price = mine.chosen.any_price
     for prompt in mine.prompts:
         view.prompts.add(
             prompt_id=prompt.prompt_id,

@@ -36,6 +36,7 @@ NOT_JUDGED = {
     "name": "decides nothing",
     "show_clock_ms": "hiding a hand in time moves no chip",
     "pre_fold_is_literal": "a fold that was chosen ahead is a fold",
+    "pre_check_call_any": "a check or call that was chosen ahead is a check or call",
     "auto_post_default": "what a player has switched on is an event",
     "muck_losing_default": "what a player has switched on is an event",
     **dict.fromkeys(("min_buy_in", "max_buy_in", "top_up"), "chips come from the wallet, which has moved them"),

@@ -67,6 +67,7 @@ DRAWN = st.builds(
     rake_cap=st.sampled_from([None, 0, 1, 90, 10**9]),
     no_rake_before_fourth=st.booleans(),
     seats=st.sampled_from([8, 8, 8, 2, 3, 4, 5, 6, 7]),
+    pre_check_call_any=st.booleans(),
 )
 
 

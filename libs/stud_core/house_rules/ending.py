@@ -85,11 +85,18 @@ def ahead(config: TableConfig) -> str:
     if not rules.pre_actions:
         return "You choose what to do when it is your turn, not before."
     fold = "folds even if checking is free" if rules.pre_fold_is_literal else "checks if that is free"
+    buttons, dropped, call_any = "Fold, Call, Bet or Raise", "Call, Bet and Raise", ""
+    if rules.pre_check_call_any:
+        buttons, dropped = "Fold, Check, Call, Call Any, Bet or Raise", "Check, Call, Bet and Raise"
+        call_any = (
+            " Call Any calls whatever there is to call, and checks if that is free; it stands at any price, but not "
+            "without a connection."
+        )
     return (
-        "Before your turn you may already choose Fold, Call, Bet or Raise; nobody else can tell. It is done when your "
-        "turn comes in that round. Call, Bet and Raise are dropped, and you are asked, if the price changes, they "
-        "become impossible or you lose the connection. A fold chosen ahead stands at any price, connected or not; it "
-        f"{fold}. The end of the round and Sit Out drop every choice."
+        f"Before your turn you may already choose {buttons}; nobody else can tell. It is done when your "
+        f"turn comes in that round. {dropped} are dropped, and you are asked, if the price changes, they "
+        f"become impossible or you lose the connection.{call_any} A fold chosen ahead stands at any price, connected "
+        f"or not; it {fold}. The end of the round and Sit Out drop every choice."
     )
 
 

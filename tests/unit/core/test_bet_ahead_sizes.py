@@ -28,8 +28,9 @@ RULES = [
     knobs(PLAYNOW, pre_actions=True),
     knobs(WILLIAM_HILL, pre_fold_is_literal=True),
     knobs(WILLIAM_HILL, open_pair=OpenPair.HOLDER_ONLY),
+    knobs(WILLIAM_HILL, pre_check_call_any=True),
 ]
-BY_RULES = pytest.mark.parametrize("rules", RULES, ids=["william_hill", "playnow", "literal", "holder_only"])
+BY_RULES = pytest.mark.parametrize("rules", RULES, ids=["william_hill", "playnow", "literal", "holder_only", "check"])
 REQUESTS = list(product(Verb, (None, Size.LOW, Size.HIGH)))
 
 
@@ -82,7 +83,7 @@ def test_ahead_is_taken_what_would_be_taken_on_the_turn(rules: Ruleset, position
     table = POSITIONS[position](rules)
     for seat in others(table):
         for verb, size in REQUESTS:
-            if verb in bet_ahead.BUTTONS:
+            if verb in bet_ahead.buttons(rules):
                 chosen = bet_ahead.choose(table.state, account(seat), verb, size)
                 assert isinstance(chosen, PreAction) is on_their_turn(table, seat, verb, size), (seat, verb, size)
                 if isinstance(chosen, Rejection):

@@ -61,6 +61,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
 # Where a knob shows only together with another one.
 BASES: dict[str, Ruleset] = {
     "pre_fold_is_literal": WILLIAM_HILL,
+    "pre_check_call_any": WILLIAM_HILL,
     "rake_cap": RAKED,
     "no_rake_before_fourth": RAKED,
 }
@@ -201,6 +202,19 @@ def test_what_the_page_leaves_out_is_not_played(knob: str):
         ({"pre_actions": True}, "Before your turn you may already choose Fold, Call, Bet or Raise"),
         ({"pre_actions": True}, "connected or not; it checks if that is free."),
         ({"pre_actions": True, "pre_fold_is_literal": True}, "connected or not; it folds even if checking is free."),
+        (
+            {"pre_actions": True, "pre_check_call_any": True},
+            "already choose Fold, Check, Call, Call Any, Bet or Raise;",
+        ),
+        (
+            {"pre_actions": True, "pre_check_call_any": True},
+            "Check, Call, Bet and Raise are dropped, and you are asked",
+        ),
+        (
+            {"pre_actions": True, "pre_check_call_any": True},
+            "calls whatever there is to call, and checks if that is free; it stands at any price, but not without a",
+        ),
+        ({"pre_actions": True}, "impossible or you lose the connection. A fold chosen ahead"),
         ({"away_folds_now": True}, "the hand you are in is folded at your next turn (a bring-in is posted)"),
         ({"away_folds_now": False}, "you first finish the hand you are in"),
         ({"auto_post_default": True}, "It is posted for you; if you switch Auto Post Ante off"),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stud.common.v1 import seat_pb2
+from stud.common.v1 import ruleset_pb2, seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core import events as ev
 from stud_core.events import Verb
@@ -289,3 +289,46 @@ async def test_the_id_of_a_choice_is_not_free_for_another_command(tmp_path):
         await ahead.act(Verb.CHECK)
         await ahead.game.until(lambda table: table.running.level)
         assert ahead.actions()[-1] == (who, Verb.BET, ev.By.PRE_ACTION)
+
+
+MORE: dict[str, Any] = {
+    "ruleset": ruleset_pb2.Ruleset(pre_check_call_any=True),
+    "override_fields": ["pre_check_call_any"],
+}
+
+
+@simulated
+async def test_call_any_calls_a_raise_that_came_meanwhile(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        ahead = await Ahead.begin(system, **MORE)
+        await ahead.act(Verb.BET)
+        later = ahead.next
+        await ahead.choose(later, Verb.CALL, any_price=True)
+        shown = (await ahead.mine(later)).pre_action
+        assert (shown.verb, shown.any_price) == (seat_pb2.VERB_CALL, True)
+        await ahead.act(Verb.RAISE)
+        await ahead.game.until(lambda table: table.running.bet.count(2000) == 2)
+        assert ahead.actions()[-1] == (later, Verb.CALL, ev.By.PRE_ACTION)
+        await ahead.game.play(1, STAY)  # the referee agrees
+
+
+@simulated
+async def test_a_call_at_the_price_of_now_and_call_any_are_two_choices(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        ahead = await Ahead.begin(system, **MORE)
+        await ahead.act(Verb.BET)
+        who = ahead.next
+        for any_price in (False, True):
+            await ahead.choose(who, Verb.CALL, any_price=any_price)
+            assert (await ahead.mine(who)).pre_action.any_price is any_price
+        ahead.game.actor.ahead.disconnected(who)
+        assert not (await ahead.mine(who)).HasField("pre_action"), "it would put chips in for somebody who is not there"
+
+
+@simulated
+async def test_check_and_call_any_are_refused_where_the_house_has_no_such_button(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        ahead = await Ahead.begin(system)
+        for verb, any_price in ((Verb.CHECK, False), (Verb.CALL, True)):
+            refused = await refusal(ahead.choose(ahead.next, verb, any_price=any_price))
+            assert (refused.reason, refused.metadata["rule"]) == ("ILLEGAL_ACTION", "W28")

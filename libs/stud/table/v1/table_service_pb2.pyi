@@ -929,19 +929,25 @@ class PreAction(_message.Message):
 
     VERB_FIELD_NUMBER: _builtins.int
     SIZE_FIELD_NUMBER: _builtins.int
+    ANY_PRICE_FIELD_NUMBER: _builtins.int
     verb: _seat_pb2.Verb.ValueType
-    """FOLD (checks where that is free), CALL, BET or RAISE (COMPLETE is a RAISE)."""
+    """FOLD (checks where that is free), CALL, BET or RAISE (COMPLETE is a RAISE); where `pre_check_call_any` is on also
+    CHECK.
+    """
     size: _seat_pb2.Size.ValueType
     """Size, where the street has two."""
+    any_price: _builtins.bool
+    """Whether the CALL stands at any price: it calls what there is to call, and checks where that is free."""
     def __init__(
         self,
         *,
         verb: _seat_pb2.Verb.ValueType = ...,
         size: _seat_pb2.Size.ValueType = ...,
+        any_price: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["size", b"size", "verb", b"verb"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["any_price", b"any_price", "size", b"size", "verb", b"verb"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1693,6 +1699,7 @@ class SetPreActionRequest(_message.Message):
     VERB_FIELD_NUMBER: _builtins.int
     SIZE_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    ANY_PRICE_FIELD_NUMBER: _builtins.int
     table: _builtins.str
     """Table id."""
     hand_no: _builtins.int
@@ -1702,11 +1709,15 @@ class SetPreActionRequest(_message.Message):
     price: _builtins.int
     """Highest total of this street, minor units: `mine.price`."""
     verb: _seat_pb2.Verb.ValueType
-    """FOLD, CALL, BET or RAISE (COMPLETE is a RAISE)."""
+    """FOLD, CALL, BET or RAISE (COMPLETE is a RAISE); where the ruleset's `pre_check_call_any` is on also CHECK."""
     size: _seat_pb2.Size.ValueType
     """Size, where the street has two."""
     request_id: _builtins.str
     """Caller's id, 1 to 64 characters."""
+    any_price: _builtins.bool
+    """With CALL, where `pre_check_call_any` is on and CALL or CHECK is among `mine.pre_options`: stands at any price; it
+    calls what there is to call when the turn comes, and checks where that is free.
+    """
     def __init__(
         self,
         *,
@@ -1717,10 +1728,11 @@ class SetPreActionRequest(_message.Message):
         verb: _seat_pb2.Verb.ValueType = ...,
         size: _seat_pb2.Size.ValueType = ...,
         request_id: _builtins.str = ...,
+        any_price: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["hand_no", b"hand_no", "price", b"price", "request_id", b"request_id", "size", b"size", "street", b"street", "table", b"table", "verb", b"verb"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["any_price", b"any_price", "hand_no", b"hand_no", "price", b"price", "request_id", b"request_id", "size", b"size", "street", b"street", "table", b"table", "verb", b"verb"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -231,8 +231,9 @@ class TableServiceServicer:
 
     def SetPreAction(self, request, context):
         """Chooses what is done when the caller's turn comes, at this price; replaces an earlier choice. Nobody else can see
-        it; it is kept in memory only, and gone when the price or the street changes (Fold stands at any price), when the
-        player sits out, or when the last of their streams at this table, Play or Watch, ends (Fold stands). Players.
+        it; it is kept in memory only, and gone when the price or the street changes (Fold, and Call with any_price, stand at
+        any price), when the player sits out, or when the last of their streams at this table, Play or Watch, ends (Fold
+        stands). Players.
         NOT_SEATED, PRE_ACTION_NOT_ALLOWED, STALE_TURN, ILLEGAL_ACTION.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

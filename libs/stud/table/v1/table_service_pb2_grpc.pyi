@@ -62,8 +62,9 @@ class TableServiceStub:
     """Acts on a turn. Players. NOT_SEATED, NO_HAND, NOT_YOUR_TURN, STALE_TURN, ILLEGAL_ACTION, DEADLINE_PASSED."""
     SetPreAction: _aio.UnaryUnaryMultiCallable[_table_service_pb2.SetPreActionRequest, _table_service_pb2.SetPreActionResponse]
     """Chooses what is done when the caller's turn comes, at this price; replaces an earlier choice. Nobody else can see
-    it; it is kept in memory only, and gone when the price or the street changes (Fold stands at any price), when the
-    player sits out, or when the last of their streams at this table, Play or Watch, ends (Fold stands). Players.
+    it; it is kept in memory only, and gone when the price or the street changes (Fold, and Call with any_price, stand at
+    any price), when the player sits out, or when the last of their streams at this table, Play or Watch, ends (Fold
+    stands). Players.
     NOT_SEATED, PRE_ACTION_NOT_ALLOWED, STALE_TURN, ILLEGAL_ACTION.
     """
     ClearPreAction: _aio.UnaryUnaryMultiCallable[_table_service_pb2.ClearPreActionRequest, _table_service_pb2.ClearPreActionResponse]
@@ -208,8 +209,9 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_table_service_pb2.SetPreActionRequest, _abc.Awaitable[_table_service_pb2.SetPreActionResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.SetPreActionResponse]:
         """Chooses what is done when the caller's turn comes, at this price; replaces an earlier choice. Nobody else can see
-        it; it is kept in memory only, and gone when the price or the street changes (Fold stands at any price), when the
-        player sits out, or when the last of their streams at this table, Play or Watch, ends (Fold stands). Players.
+        it; it is kept in memory only, and gone when the price or the street changes (Fold, and Call with any_price, stand at
+        any price), when the player sits out, or when the last of their streams at this table, Play or Watch, ends (Fold
+        stands). Players.
         NOT_SEATED, PRE_ACTION_NOT_ALLOWED, STALE_TURN, ILLEGAL_ACTION.
         """
 
