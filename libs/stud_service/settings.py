@@ -160,9 +160,16 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 2
     commands_burst: Annotated[int, About("such commands at once, after a quiet time", _number(1))] = 20
     streams_per_account: Annotated[
-        int, About("Play and Watch streams of an account (staff: fifty times as many)", _number(1))
+        int, About("streams of an account at a service (staff: fifty times as many)", _number(1))
     ] = 32
-    streams: Annotated[int, About("Play and Watch streams of a process", _number(1))] = 20_000
+    streams: Annotated[int, About("streams of a process", _number(1))] = 20_000
+    lobby_streams_per_account: Annotated[
+        int, About("streams of an account that watch the lobby (staff: fifty times as many)", _number(1))
+    ] = 4
+    lobby_streams: Annotated[int, About("streams of a process that watch the lobby", _number(1))] = 2_000
+    lobby_interval_ms: Annotated[
+        int, About("milliseconds between two messages about changes to who watches the lobby", _number(50, 60_000))
+    ] = 500
     subscribe_within_ms: Annotated[
         int, About("milliseconds until a Play stream must have subscribed", _number(1, 600_000))
     ] = 10_000

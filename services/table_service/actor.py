@@ -52,6 +52,7 @@ from table_service.clocks import (
     waits_for_cards,
 )
 from table_service.commits import LOBBY, NotConserved, Prepared, prepare
+from table_service.figures import Figures
 from table_service.hub import Done, Hub
 from table_service.mail import Mail, Outcome
 from table_service.meters import TableMeters
@@ -69,13 +70,24 @@ REST_MS = 1000
 SERVICE_RESTARTED, OUTAGE, CLOCK_SET = "SERVICE_RESTARTED", "OUTAGE", "CLOCK_SET"
 """Why clocks start afresh: time was lost, and not by a player."""
 
+Changed = Callable[["TableActor", Sequence[ev.Event] | None], None]
+"""Told by which events a table was changed: None where it may be another one now, none where only a choice was."""
+
 log = structlog.get_logger()
 
 
 class TableActor:
     """A table as its log has it, and all that may change it."""
 
-    def __init__(self, runtime: Runtime, table_id: str, master: bytes, may_start: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        table_id: str,
+        master: bytes,
+        may_start: Callable[[], bool],
+        changed: Changed = lambda _actor, _events: None,
+    ) -> None:
+        """``changed`` is told, after all is done, what the table was changed by."""
         self.runtime = runtime
         self.table_id = table_id
         self.shard = keys.shard_of(table_id)
@@ -84,6 +96,7 @@ class TableActor:
         self.hub = Hub()
         self.requests = RequestMemory()
         self.ahead = ChoicesAhead()
+        self.figures = Figures()
         self.vault = Vault(table_id, master)
         self.settled = asyncio.Event()
         self._meters = TableMeters(runtime.meters)
@@ -103,6 +116,7 @@ class TableActor:
         self._writer = LogWriter(runtime, self.stream, self._fold_again)
         self._mailbox: Mailbox[Mail] = Mailbox(self._take, idle=self._plan)
         self._may_start = may_start
+        self._changed = changed
         self._ended_at_ms = 0
         self._asked_at_ms = 0
         self._lost_time = ""
@@ -385,6 +399,7 @@ class TableActor:
         self._at_ms = meta.at_ms
         self._present = self._line = None
         self.requests.fold(head.version, meta, made.events)
+        self.figures.fold(made.events, meta.at_ms)
         self._meters.committed(made.events, len(self.hub), meta.at_ms - self._ended_at_ms)
         for event in made.events:
             if isinstance(event, ev.HandEnded | ev.HandVoided):
@@ -396,6 +411,7 @@ class TableActor:
         if self.table.paused == DEALER_SILENT and not waits_for_cards(self.table):
             self.post(ResumeTable(""))
         self._tell_waiting()
+        self._changed(self, made.events)
 
     def _act_ahead(self) -> None:
         """Take the choice of the player whose turn has come: it is next, before anything they could send now."""
@@ -424,6 +440,7 @@ class TableActor:
     def _adopt(self, rebuilt: Rebuilt) -> None:
         self.table = rebuilt.table
         self.requests = rebuilt.requests
+        self.figures = rebuilt.figures
         self.ahead.forget()
         self._present = self._line = None
         self._at_ms = rebuilt.at_ms
@@ -463,6 +480,7 @@ class TableActor:
     def _refresh(self, account: str | None = None) -> None:
         """Show one account's viewers, or everybody, what changed without a commit."""
         self.hub.refresh(self.present(), self.private_part, account)
+        self._changed(self, None if account is None else ())
 
     def present(self) -> updates.Step:
         """Return the table as it is, serialised once for all who ask before it changes."""
@@ -491,8 +509,23 @@ class TableActor:
         """Return the table's line in the lobby, made once for all who ask before it changes."""
         if self._line is None:
             self._line = views.summary(self.table)
-            self._line.paused = self._halted_for or self._line.paused or self._held_for
+            self._line.paused = self.stands_for
+            figures = self.figures.told()
+            if figures is not None:
+                self._line.figures.CopyFrom(figures)
         return self._line
+
+    @property
+    def stands_for(self) -> str:
+        """Why no hand is started, empty when one may be."""
+        return self._halted_for or self.table.stands_for or self._held_for
+
+    def let_figures_age(self, now_ms: int) -> None:
+        """Nothing is told any more of hands that ended long ago."""
+        if self.figures.are_old(now_ms):
+            self.figures.forget()
+            self._line = None
+            self._changed(self, None)
 
     # ---------------------------------------------------------------- clocks
 

@@ -53,6 +53,7 @@ class TableApp:
         reader = self._reader = FeedReader(self._runtime, self.handle, inbound.table_of, on_poison=self._stand_for)
         self._runtime.spawn(reader.run(), "table feeds")
         self._runtime.spawn(self._housekeeping(), "table housekeeping")
+        self._runtime.spawn(self.registry.watch.run(), "lobby")
 
     def register(self, server: grpc.aio.Server) -> None:
         """Add TableService to the server."""
@@ -133,5 +134,6 @@ class TableApp:
                 while self.registry.mended:
                     self._reader.replay(self.registry.mended.pop())
             self.registry.forget_closed()
+            self.registry.let_age()
             with suppress(LogUnavailable):
                 await self.registry.look_again()

@@ -60,7 +60,7 @@ def own(
     The choice ``is_due`` when their turn has come and is about to be taken by it: nothing is left for them to answer.
     """
     hand, seat = table.hand, sitting.seat
-    fixed = (sitting.sitting_no, seat, tuple(down), sitting.auto_post, sitting.muck_losing, _last_top_up(sitting))
+    fixed = (sitting.sitting_no, seat, tuple(down), sitting.auto_post, sitting.muck_losing, last_top_up(sitting))
     if hand is None:
         return Own(*fixed)
     asked = hand.turn_seat == seat and hand.live[seat] and not is_due
@@ -91,7 +91,7 @@ def private_view(mine: Own) -> pb.PrivateView:
         hand_in_words=hand_in_words(mine.cards),
     )
     if mine.top_up is not None:
-        _put_top_up(view.last_top_up, mine.top_up)
+        put_top_up(view.last_top_up, mine.top_up)
     for option in mine.options:
         encoder(Option)(option, view.options.add())
     for option in mine.pre_options:
@@ -100,17 +100,22 @@ def private_view(mine: Own) -> pb.PrivateView:
         view.pre_action.verb = seat_pb2.Verb.ValueType(int(mine.chosen.verb))
         view.pre_action.size = seat_pb2.Size.ValueType(int(mine.chosen.size or 0))
         view.pre_action.any_price = mine.chosen.any_price
-    for prompt in mine.prompts:
-        view.prompts.add(
-            prompt_id=prompt.prompt_id,
-            kind=seat_pb2.PromptKind.ValueType(int(prompt.kind or 0)),
-            amount=mine.ante if prompt.kind is None else 0,
-            deadline_ms=prompt.deadline_ms,
-        )
+    view.prompts.extend([prompt_view(prompt, mine.ante) for prompt in mine.prompts])
     return view
 
 
-def _last_top_up(sitting: Sitting) -> TopUp | None:
+def prompt_view(prompt: Prompt, ante: int) -> pb.PromptView:
+    """Return an open question; one for an ante says how much that is."""
+    return pb.PromptView(
+        prompt_id=prompt.prompt_id,
+        kind=seat_pb2.PromptKind.ValueType(int(prompt.kind or 0)),
+        amount=ante if prompt.kind is None else 0,
+        deadline_ms=prompt.deadline_ms,
+    )
+
+
+def last_top_up(sitting: Sitting) -> TopUp | None:
+    """Return how far the sitting's last request for more chips has come; None = there was none."""
     if not sitting.top_up_no:
         return None
     if sitting.top_up_open:
@@ -122,7 +127,8 @@ def _last_top_up(sitting: Sitting) -> TopUp | None:
     return TopUp(sitting.top_up_no, sitting.top_up_amount, sitting.top_up_refused, sitting.top_up_balance, state)
 
 
-def _put_top_up(out: pb.TopUpView, top_up: TopUp) -> None:
+def put_top_up(out: pb.TopUpView, top_up: TopUp) -> None:
+    """Fill in a request for more chips."""
     out.top_up_no = top_up.number
     out.amount = top_up.amount
     out.reason = top_up.refused

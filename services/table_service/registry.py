@@ -6,7 +6,7 @@ Live tables are in memory from the start. Of a closed one there is only its row:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Container
+from collections.abc import AsyncIterator, Container, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import islice
@@ -17,12 +17,14 @@ from google.protobuf.message import DecodeError
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core.commands import PauseTable, ResumeTable
+from stud_core.events import Event
 from stud_core.state import Life
 from stud_eventlog import keys
 from stud_eventlog.types import EventLogError, LogUnavailable, NotInitialised
 from stud_service.checks import require_table
 from stud_service.limits import RATE_LIMITED, Share
 from stud_service.log_writer import behind, broken
+from stud_service.mailbox import stopping
 from stud_service.refusals import Refused
 from stud_service.retrying import Backoff, patiently
 from stud_service.runtime import Runtime
@@ -32,11 +34,17 @@ from table_service.actor import TableActor
 from table_service.closed import closed_table
 from table_service.folding import Folds, Load
 from table_service.lobby import EVERY, Lobby
+from table_service.lobby_filter import Wanted
+from table_service.lobby_watch import SEEN_IN_LOBBY, LobbyWatch
+from table_service.people import People
 from table_service.survey import survey
 from table_service.updates import Outgoing
 
 LINES_AT_ONCE = 100
 """How many lines of the lobby are made before others have their turn: about a millisecond."""
+
+LOOKED_AT = 2_000
+"""How many are looked at for a page with a filter."""
 
 log = structlog.get_logger()
 
@@ -55,6 +63,8 @@ class Registry:
         self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._broken: set[str] = set()
         self._next_shard = 0
+        self.watch = LobbyWatch(runtime, self)
+        self.people = People(runtime, self._tables.get)
         runtime.meters.source(lambda: survey(self._tables.values(), len(self._broken)))
 
     def all(self) -> list[TableActor]:
@@ -137,7 +147,7 @@ class Registry:
         return await self._made(table_id, self.runtime.heavy)
 
     async def _made(self, table_id: str, share: Share | None) -> TableActor | None:
-        actor = TableActor(self.runtime, table_id, self._master, self._may_start)
+        actor = self._new(table_id)
         try:
             await actor.load(share)
         except (LogUnavailable, NotInitialised):
@@ -154,12 +164,25 @@ class Registry:
         actor.start()
         return actor
 
+    def _new(self, table_id: str) -> TableActor:
+        return TableActor(self.runtime, table_id, self._master, self._may_start, self._changed)
+
+    def _changed(self, actor: TableActor, events: Sequence[Event] | None) -> None:
+        """Tell those who watch the lobby, or themselves. A table that is not among ours yet, or any more, is nobody's
+        business.
+        """
+        if self._tables.get(actor.table_id) is actor:
+            if events is None or any(isinstance(event, SEEN_IN_LOBBY) for event in events):
+                self.watch.note(actor.table_id)
+            self.people.note(actor, events)
+
     def _add(self, actor: TableActor) -> None:
         self._tables[actor.table_id] = actor
         if actor.table.life is Life.CLOSED:
             self._lobby.put(views.summary(actor.table))
         else:
             self._lobby.put_live(actor.table_id, actor.table.rules.currency)
+        self._changed(actor, None)
 
     async def _load_beside(self, table_id: str) -> TableActor | None:
         """Load a table for callers, unless somebody else just did. Raises Refused."""
@@ -174,6 +197,7 @@ class Registry:
         if table_id not in self._broken:
             log.critical("log_broken", table=table_id, problem=problem)
         self._broken.add(table_id)
+        self.watch.note(table_id)
 
     def _may_start(self) -> bool:
         return self.runtime.trouble is None
@@ -266,7 +290,7 @@ class Registry:
                 return
             if table_id in self._broken:
                 raise broken()
-            actor = TableActor(self.runtime, table_id, self._master, self._may_start)
+            actor = self._new(table_id)
             actor.begin()
             actor.start()
             try:
@@ -288,13 +312,14 @@ class Registry:
             names = list(islice(self._lobby.after(after, currency, include_closed=include_closed), LINES_AT_ONCE))
             if not names:
                 break
-            some = [line for name in names if (line := self._line(name)) is not None]
+            some = [line for name in names if (line := self.line(name)) is not None]
             lines += [line for line in some if include_closed or line.life != pb.TABLE_LIFE_CLOSED]
             after = names[-1]
             await asyncio.sleep(0)
         return lines[:limit]
 
-    def _line(self, table_id: str) -> pb.TableSummary | None:
+    def line(self, table_id: str) -> pb.TableSummary | None:
+        """Return a table's line in the lobby as it is now."""
         actor = self._tables.get(table_id)
         if actor is not None:
             return actor.summary()
@@ -302,6 +327,28 @@ class Registry:
         if row is not None and table_id in self._broken:
             row.paused = broken().reason
         return row
+
+    def live_names(self, currency: str) -> list[str]:
+        """Return the ids of all tables that are not closed, of a currency or of EVERY, in order."""
+        return list(self._lobby.after("", currency, include_closed=False))
+
+    async def matching(self, after: str, wanted: Wanted, most: int) -> tuple[list[pb.TableSummary], str]:
+        """Return the lines behind an id that are wanted, at most so many, and the id to go on behind; empty at the end.
+        Not more than LOOKED_AT tables are looked at, so that a filter that fits nothing costs no more than a page.
+        """
+        lines: list[pb.TableSummary] = []
+        for _ in range(LOOKED_AT // LINES_AT_ONCE):
+            names = list(islice(self._lobby.after(after, wanted.currency, include_closed=wanted.closed), LINES_AT_ONCE))
+            for name in names:
+                if len(lines) == most:
+                    return lines, after
+                after, line = name, self.line(name)
+                if line is not None and wanted.fits(line):
+                    lines.append(line)
+            if len(names) < LINES_AT_ONCE:
+                return lines, ""
+            await asyncio.sleep(0)
+        return lines, after
 
     async def pause(self, table_id: str, reason: str) -> None:
         """Have a table start no more hands, and show why; returns when that is durable. Raises Refused: where it is
@@ -341,6 +388,8 @@ class Registry:
 
     async def stop(self) -> None:
         """Stop every table."""
+        self.watch.finish(stopping())
+        self.people.finish(stopping())
         await asyncio.gather(*(actor.stop() for actor in self._everyone()))
 
     def forget_closed(self) -> None:
@@ -351,6 +400,13 @@ class Registry:
                 del self._tables[table_id]
                 self._folds.keep(actor)
         self._folds.drop_old()
+
+    def let_age(self) -> None:
+        """Forget what counts no more: figures of tables where nobody plays, old messages."""
+        now_ms = self.runtime.clock()
+        for actor in list(self._tables.values()):
+            actor.let_figures_age(now_ms)
+        self.people.messages.drop_old(now_ms)
 
 
 def _unreadable() -> Refused:

@@ -12,9 +12,11 @@ from stud_core.commands import CloseTable, Command, DrainTable, OpenTable, Pause
 from stud_core.state import SYSTEM_PAUSES
 from stud_service.checks import require_text
 from stud_service.identity import caller, require
+from stud_service.limits import factor_of
 from stud_service.pages import make_token, page_size, read_token
 from stud_service.refusals import CODES, Refused
-from table_service import handlers, views
+from table_service import handlers, house_mail, views
+from table_service.lobby_filter import wanted_by, wanted_live
 from table_service.mail import Outcome
 from table_service.opening import config_of
 from table_service.play import Streams
@@ -40,11 +42,21 @@ class TableServicer(rpc.TableServiceServicer):
     async def ListTables(self, request: pb.ListTablesRequest, context: Context) -> pb.ListTablesResponse:
         size = page_size(request.page_size, USUAL_PAGE)
         question = ("tables", request.currency, request.include_closed)
+        if request.HasField("filter"):
+            return await self._filtered(request, size)
         after = read_token(question, request.page_token, str) or ""
         include_closed, limit = request.include_closed, size + 1
         lines = await self._registry.lobby(after, request.currency, include_closed=include_closed, limit=limit)
         more = make_token(question, lines[size - 1].table) if len(lines) > size else ""
         return pb.ListTablesResponse(tables=lines[:size], next_page_token=more)
+
+    async def _filtered(self, request: pb.ListTablesRequest, size: int) -> pb.ListTablesResponse:
+        wanted = wanted_by(request.filter, request.currency, include_closed=request.include_closed)
+        asked = request.filter.SerializeToString(deterministic=True).hex()
+        question = ("tables", request.currency, request.include_closed, asked)
+        after = read_token(question, request.page_token, str) or ""
+        lines, last = await self._registry.matching(after, wanted, size)
+        return pb.ListTablesResponse(tables=lines, next_page_token=make_token(question, last) if last else "")
 
     async def GetTable(self, request: pb.GetTableRequest, context: Context) -> pb.GetTableResponse:
         account = caller().account
@@ -53,6 +65,9 @@ class TableServicer(rpc.TableServiceServicer):
             shown = (await self._registry.get(request.table, account)).full_view(account)
         full = shown.update_bytes(self._registry.runtime.clock())
         return pb.GetTableResponse(update=pb.TableUpdate.FromString(full))
+
+    async def GetMe(self, request: pb.GetMeRequest, context: Context) -> pb.GetMeResponse:
+        return self._registry.people.everything(caller().account)
 
     # --------------------------------------------------------------- players
 
@@ -112,6 +127,15 @@ class TableServicer(rpc.TableServiceServicer):
     async def Watch(self, request: pb.WatchRequest, context: Context) -> None:  # type: ignore[override]  # as Play
         await self._streams.watch(request, context, caller().account)
 
+    async def WatchLobby(  # type: ignore[override]  # as Play
+        self, request: pb.WatchLobbyRequest, context: Context
+    ) -> None:
+        who, wanted = caller(), wanted_live(request.filter)
+        await self._registry.watch.serve(wanted, who.account, factor_of(who.roles), context.write)
+
+    async def WatchMe(self, request: pb.WatchMeRequest, context: Context) -> None:  # type: ignore[override]  # as Play
+        await self._registry.people.serve(caller().account, context.write)
+
     # ------------------------------------------------------------- operators
 
     async def CreateTable(self, request: pb.CreateTableRequest, context: Context) -> pb.CreateTableResponse:
@@ -144,6 +168,12 @@ class TableServicer(rpc.TableServiceServicer):
         reason = require_text(request.reason, "reason", MAX_REASON)
         command = VoidHand(request.hand_no, reason, caller().account)
         return pb.VoidHandResponse(version=await self._operate(request, command))
+
+    async def SendHouseMessage(
+        self, request: pb.SendHouseMessageRequest, context: Context
+    ) -> pb.SendHouseMessageResponse:
+        operator = require("operator").account
+        return await house_mail.send(self._registry, operator, request)
 
     async def _operate(self, request: Any, command: Command) -> int:
         require("operator")

@@ -23,7 +23,7 @@ _PHASES = {
     Phase.BETTING: pb.HAND_PHASE_BETTING,
     Phase.SHOW_PROMPTS: pb.HAND_PHASE_SHOW_PROMPTS,
 }
-_AT_A_SEAT = (Sit.RESERVED, Sit.SEATED, Sit.LEAVING)
+AT_A_SEAT = (Sit.RESERVED, Sit.SEATED, Sit.LEAVING)
 
 _FREE, _BETWEEN_HANDS, _NOT_DEALT_IN = 1, 7, 10
 """How much is seen of a seat that nobody has, or whose player is in no hand, or was not dealt in."""
@@ -80,7 +80,7 @@ class PublicView:
 
     def _seat_parts(self, table: Table) -> list[bytes]:
         hand = table.hand
-        by_seat = {s.seat: s for s in table.sittings.values() if s.status in _AT_A_SEAT}
+        by_seat = {s.seat: s for s in table.sittings.values() if s.status in AT_A_SEAT}
         seats = table.config.ruleset.seats if table.config else 0
         parts = []
         for seat in range(1, seats + 1):
@@ -200,7 +200,7 @@ def _put_action(out: pb.SeatAction, street: int, event: ActionTaken) -> None:
 def sitting_of(table: Table, account: str) -> Sitting | None:
     """Return the account's sitting that holds a seat, if any."""
     for sitting in table.sittings.values():
-        if sitting.account == account and sitting.status in _AT_A_SEAT:
+        if sitting.account == account and sitting.status in AT_A_SEAT:
             return sitting
     return None
 
@@ -220,12 +220,20 @@ def summary(table: Table) -> pb.TableSummary:
         ante=config.ante,
         min_buy_in=config.min_buy_in,
         seats=config.ruleset.seats,
-        seated=sum(s.status in _AT_A_SEAT for s in table.sittings.values()),
+        seated=sum(s.status in AT_A_SEAT for s in table.sittings.values()),
         life=pb.TableLife.ValueType(int(table.life)),
         paused=table.stands_for,
         hand_no=table.hand_no,
         version=table.version,
+        playing=sum(s.status is Sit.SEATED and not s.sitting_out for s in table.sittings.values()),
+        suggested_buy_in=suggested_buy_in(config),
     )
     if config.max_buy_in is not None:
         line.max_buy_in = config.max_buy_in
     return line
+
+
+def suggested_buy_in(config: TableConfig) -> int:
+    """Return what a buy-in form may begin with, minor units."""
+    twice = 2 * config.min_buy_in
+    return twice if config.max_buy_in is None else min(twice, config.max_buy_in)

@@ -46,7 +46,7 @@ class WalletApp:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self.books = {currency: Book(runtime, currency) for currency in runtime.settings.currencies}
-        self.verdicts = Verdicts(runtime.log, self._settled)
+        self.verdicts = Verdicts(runtime.log, self._settled, self._ring)
         self._told: dict[str, tuple[int, str]] = {}
         self._next_on_log_behind = runtime.log.on_log_behind
         runtime.log.on_log_behind = self._log_behind
@@ -80,6 +80,10 @@ class WalletApp:
     def _settled(self, currency: str, table: str) -> int:
         book = self.books.get(currency)
         return book.state.settled.get(table, 0) if book is not None else 0
+
+    def _ring(self) -> None:
+        for book in self.books.values():
+            book.bell.ring_all()
 
     def _numbers(self) -> Mapping[Metric, Value]:
         ledgers = {currency: book.state for currency, book in self.books.items()}

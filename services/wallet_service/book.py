@@ -34,7 +34,7 @@ from stud_eventlog.types import (
     VersionConflict,
 )
 from stud_service.log_writer import LogWriter, behind, not_written, refusal_of
-from stud_service.mailbox import ANSWER_WITHIN_S, Mail, Mailbox, fail_all
+from stud_service.mailbox import ANSWER_WITHIN_S, Mail, Mailbox, fail_all, stopping
 from stud_service.refusals import Refused
 from stud_service.retrying import patiently
 from stud_service.runtime import Runtime
@@ -42,6 +42,7 @@ from stud_wire.codec import WireError
 from stud_wire.commits import Meta, decode_commit, encode_commit, encode_event
 from wallet_service.account_index import AccountIndex
 from wallet_service.answers import is_answer
+from wallet_service.bell import Bell
 
 MAX_BATCH = 256
 PROGRESS_EVERY_S = 2.0
@@ -99,6 +100,9 @@ class Book:
         self.entries = AccountIndex()
         """Of the same commits as the state."""
         self.heavy = runtime.heavy
+        self.clock = runtime.clock
+        self.bell = Bell()
+        """Rung when the state has changed."""
         self._runtime = runtime
         self._writer = LogWriter(runtime, self.stream, self._rebuild)
         self._mailbox = Mailbox(self._take, most=MAX_BATCH)
@@ -121,11 +125,13 @@ class Book:
 
     async def stop(self) -> None:
         """Finish what is queued, take nothing new."""
+        self.bell.ring_all(stopping())
         await self._mailbox.stop()
 
     def log_behind(self) -> None:
         """The log has lost what it had acknowledged: nothing is decided or told of it until operators have looked."""
         self._behind = True
+        self.bell.ring_all()
 
     def check_not_behind(self) -> None:
         """Raises Refused(LOG_BEHIND)."""
@@ -163,6 +169,7 @@ class Book:
                 log.info("ledger_loading", currency=self.currency, version=head.version)
                 tell_at = now_s() + PROGRESS_EVERY_S
         self.state, self.entries = state, entries
+        self.bell.ring_all()
         log.info("ledger_loaded", currency=self.currency, version=head.version)
         return head
 
@@ -243,6 +250,7 @@ class Book:
         if append is not None:
             evolve(self.state, events, append.expected_version + 1, origin_of(mail.command))
             self.entries.add(events, append.expected_version + 1)
+            self.bell.ring(events)
         return mail, self._done(mail.command, events), append
 
     def _events(self, command: Command, now: int) -> list[Any]:

@@ -10,7 +10,6 @@ import grpc
 import msgspec
 import structlog
 
-from stud.events.v1 import ledger_events_pb2
 from stud.wallet.v1 import wallet_service_pb2 as pb
 from stud.wallet.v1 import wallet_service_pb2_grpc as rpc
 from stud_core.amounts import MAX_AMOUNT
@@ -18,10 +17,9 @@ from stud_core.ledger import commands as cmd
 from stud_core.ledger import events as ev
 from stud_core.ledger.interest import own_interest
 from stud_core.ledger.names import escrow, player
-from stud_core.ledger.postings import postings_of
 from stud_core.ledger.state import Ledger, SittingLife
 from stud_eventlog.log import CommitLog
-from stud_eventlog.types import ChainBroken, EventLogError, StoredCommit
+from stud_eventlog.types import ChainBroken, EventLogError
 from stud_service.checks import require_account, require_request_id, require_table, require_text
 from stud_service.feeds import Poison
 from stud_service.identity import caller, require
@@ -30,9 +28,11 @@ from stud_service.pages import MAX_PAGE, make_token, page_size, read_token, wron
 from stud_service.refusals import Refused
 from stud_wire.codec import WireError
 from stud_wire.commits import decode_commit
-from wallet_service.account_index import runs, touched
+from wallet_service.account_index import runs
+from wallet_service.account_watch import AccountWatch
 from wallet_service.book import Book, Done
 from wallet_service.sums import Sums
+from wallet_service.transfers import READ_S, read_transfers
 from wallet_service.verdicts import Verdicts
 from wallet_service.waiting import held_after, held_cash_out, proposal, proposed_after
 
@@ -43,9 +43,6 @@ MAX_LINES = 100
 USUAL_PAGE = 100
 LISTS_AT_ONCE, MAX_LISTS = 2, 100
 """Lists of transfers that are read at a time, for one caller and for all."""
-
-READ_S = 0.0002
-"""What reading a commit costs of the loop's time, whatever is then done with it."""
 
 TAKE_TURNS = 64
 """A question about a whole ledger lets others have their turn after this many entries: about 2 ms."""
@@ -115,6 +112,18 @@ class WalletServicer(rpc.WalletServiceServicer):
             )
         return answer
 
+    async def WatchAccount(  # type: ignore[override]  # writes through the context
+        self, request: pb.WatchAccountRequest, context: Context
+    ) -> None:
+        account = self._own_or(request.account, "cashier", "operator", "auditor")
+        after = request.after_version if request.HasField("after_version") else None
+        if after is not None and after < 0:
+            raise Refused("INVALID_FIELD", f"after_version {after}: want 0 or more", field="after_version", min="0")
+        book = self._book(request.currency)
+        await AccountWatch(self._log, book.clock, self._view).serve(
+            book, account, _shown_to(account), after, context.write
+        )
+
     def _own_or(self, account: str, *roles: str) -> str:
         """Return the account asked for; somebody else's needs one of the roles."""
         who = caller()
@@ -165,16 +174,11 @@ class WalletServicer(rpc.WalletServiceServicer):
         if found is None:
             raise _unknown(account)
         versions, more = found
-        shown_to = caller().account if caller().account == account else ""
-        answer = pb.ListTransfersResponse(next_page_token=make_token(question, versions[-1]) if more else "")
+        shown_to = _shown_to(account)
         with self._listing.hold(caller().account):
-            for first, number in runs(versions):
-                for stored in await self._log.read(book.stream, after=first - 1, limit=number):
-                    with book.heavy.work():
-                        _put_transfers(answer, stored, account, shown_to)
-                    book.heavy.worked(READ_S)
-                    await book.heavy.rest()
-        return answer
+            transfers = await read_transfers(self._log, book, versions, account, shown_to)
+        more_token = make_token(question, versions[-1]) if more else ""
+        return pb.ListTransfersResponse(transfers=transfers, next_page_token=more_token)
 
     async def GetTrialBalance(self, request: pb.GetTrialBalanceRequest, context: Context) -> pb.GetTrialBalanceResponse:
         require("operator", "cashier", "auditor")
@@ -349,29 +353,6 @@ def _unknown(account: str) -> Refused:
     return Refused("UNKNOWN_ACCOUNT", f"there is no account {account[:64]!r}: open it first")
 
 
-def _put_transfers(answer: pb.ListTransfersResponse, stored: StoredCommit, account: str, shown_to: str) -> None:
-    commit = decode_commit(stored.body)
-    for event in commit.events:
-        if account in touched(event):
-            _put_transfer(answer, event, stored.version, commit.meta.at_ms, shown_to)
-
-
-def _put_transfer(answer: pb.ListTransfersResponse, event: Any, version: int, at_ms: int, shown_to: str) -> None:
-    """Add one entry; a player (``shown_to``) is not told whose the other players' accounts are."""
-    answer.transfers.add(
-        version=version,
-        at_ms=at_ms,
-        kind=type(event).__name__,
-        table=getattr(event, "table", ""),
-        hand_no=getattr(event, "hand_no", 0),
-        reference=getattr(event, "reference", ""),
-        postings=[
-            ledger_events_pb2.Posting(account=_shown(line.account, shown_to), amount=line.amount)
-            for line in postings_of(event)
-        ],
-    )
-
-
-def _shown(name: str, shown_to: str) -> str:
-    others = shown_to and name.startswith(player("")) and name != player(shown_to)
-    return player("(another)") if others else name
+def _shown_to(account: str) -> str:
+    """Return who must not see other players' accounts: a player who looks at their own; empty for the house."""
+    return account if caller().account == account else ""

@@ -44,9 +44,16 @@ class Verdict(msgspec.Struct, frozen=True):
 class Verdicts:
     """The verdict logs of all shards, as far as read. ``settled(currency, table)``: the last hand that is booked."""
 
-    def __init__(self, eventlog: CommitLog, settled: Callable[[str, str], int]) -> None:
+    def __init__(
+        self,
+        eventlog: CommitLog,
+        settled: Callable[[str, str], int],
+        on_dispute: Callable[[], None] = lambda: None,
+    ) -> None:
+        """``on_dispute`` is told when a dispute has begun or is over."""
         self._log = eventlog
         self._settled = settled
+        self._on_dispute = on_dispute
         self._read_to = dict.fromkeys(range(keys.SHARDS), 0)
         self._reading = {shard: asyncio.Lock() for shard in range(keys.SHARDS)}
         self._unread: dict[int, str] = {}
@@ -96,6 +103,7 @@ class Verdicts:
             return  # it has its final verdict
         if isinstance(event, ve.HandDisputed):
             self._disputes.setdefault(table, {})[hand_no] = frozenset(_dealt_in(event))
+            self._on_dispute()
             return
         if isinstance(event, ve.HandResolved):
             self._drop_disputes(table, hand_no)
@@ -106,8 +114,8 @@ class Verdicts:
         disputes = self._disputes.get(table, {})
         for hand_no in [hand_no for hand_no in disputes if hand_no <= up_to]:
             del disputes[hand_no]
-        if not disputes:
-            self._disputes.pop(table, None)
+        if not disputes and self._disputes.pop(table, None) is not None:
+            self._on_dispute()
 
     def booked(self, table: str, up_to: int) -> None:
         """Forget the verdicts up to a hand that is durably settled."""

@@ -71,6 +71,7 @@ ABOUT_THE_TABLE = {
     "ResumeTable": Call("table", lambda: pb.ResumeTableRequest(table="t-1")),
     "DrainTable": Call("table", lambda: pb.DrainTableRequest(table="t-1")),
     "CloseTable": Call("table", lambda: pb.CloseTableRequest(table="t-1")),
+    "SendHouseMessage": Call("table", lambda: pb.SendHouseMessageRequest(table="t-1", text="a test")),
     "StackDeck": Call("dealer", lambda: dealer.StackDeckRequest(table="t-1", hand_no=2, cards=DECK)),
     "AuditDeck": Call("dealer", lambda: dealer.AuditDeckRequest(table="t-1", hand_no=1, reason="a test"), hand=True),
     "AuditDownCards": Call("dealer", lambda: dealer.AuditDownCardsRequest(**CARDS_OF_ADA), hand=True),
@@ -355,7 +356,7 @@ DECIDES_NOTHING_ABOUT_OTHERS = {
     "CreateTable", "OpenAccount",  # nobody has an interest in what is not there yet
     "ListTables", "GetTable", "Watch", "GetCommitment", "ListRulesets", "GetRuleset", "GetLegalActions", "RankHand",
     "AdjudicateHand", "ListVerdicts", "GetAccount", "ListTransfers", "GetTrialBalance",  # only look, and see no card
-    "ListHeldCashOuts", "ListProposals",
+    "ListHeldCashOuts", "ListProposals", "WatchLobby", "GetMe", "WatchMe", "WatchAccount",
     "Play", "TakeSeat", "AddChips", "LeaveSeat", "SitOut", "SitIn", "SetPreferences", "PostAnte", "Act",
     "SetPreAction", "ClearPreAction", "ChooseShow",  # a player's own
 }  # fmt: skip

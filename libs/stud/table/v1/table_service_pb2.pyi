@@ -1051,6 +1051,10 @@ class TableSummary(_message.Message):
     PAUSED_FIELD_NUMBER: _builtins.int
     HAND_NO_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
+    PLAYING_FIELD_NUMBER: _builtins.int
+    WAITING_FIELD_NUMBER: _builtins.int
+    SUGGESTED_BUY_IN_FIELD_NUMBER: _builtins.int
+    FIGURES_FIELD_NUMBER: _builtins.int
     table: _builtins.str
     """Table id."""
     name: _builtins.str
@@ -1080,7 +1084,17 @@ class TableSummary(_message.Message):
     hand_no: _builtins.int
     """Last hand started."""
     version: _builtins.int
-    """Version of the log."""
+    """Version of the log. A change of this alone is not told to those who watch the lobby."""
+    playing: _builtins.int
+    """Players who will be dealt in: seated, and not sitting out."""
+    waiting: _builtins.int
+    """Accounts on the table's waiting list."""
+    suggested_buy_in: _builtins.int
+    """What a buy-in form may begin with, minor units: twice the least buy-in, as far as the greatest allows."""
+    @_builtins.property
+    def figures(self) -> Global___TableFigures:
+        """How the table plays; absent = no hand ended within the last hour, or none that this process knows of."""
+
     def __init__(
         self,
         *,
@@ -1099,16 +1113,108 @@ class TableSummary(_message.Message):
         paused: _builtins.str = ...,
         hand_no: _builtins.int = ...,
         version: _builtins.int = ...,
+        playing: _builtins.int = ...,
+        waiting: _builtins.int = ...,
+        suggested_buy_in: _builtins.int = ...,
+        figures: Global___TableFigures | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_max_buy_in", b"_max_buy_in", "max_buy_in", b"max_buy_in"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_max_buy_in", b"_max_buy_in", "figures", b"figures", "max_buy_in", b"max_buy_in"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_buy_in", b"_max_buy_in", "ante", b"ante", "big_bet", b"big_bet", "currency", b"currency", "hand_no", b"hand_no", "life", b"life", "max_buy_in", b"max_buy_in", "min_buy_in", b"min_buy_in", "name", b"name", "paused", b"paused", "ruleset", b"ruleset", "seated", b"seated", "seats", b"seats", "small_bet", b"small_bet", "table", b"table", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_buy_in", b"_max_buy_in", "ante", b"ante", "big_bet", b"big_bet", "currency", b"currency", "figures", b"figures", "hand_no", b"hand_no", "life", b"life", "max_buy_in", b"max_buy_in", "min_buy_in", b"min_buy_in", "name", b"name", "paused", b"paused", "playing", b"playing", "ruleset", b"ruleset", "seated", b"seated", "seats", b"seats", "small_bet", b"small_bet", "suggested_buy_in", b"suggested_buy_in", "table", b"table", "version", b"version", "waiting", b"waiting"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__max_buy_in: _TypeAlias = _typing.Literal["max_buy_in"]  # noqa: Y015
     _WhichOneofArgType__max_buy_in: _TypeAlias = _typing.Literal["_max_buy_in", b"_max_buy_in"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__max_buy_in) -> _WhichOneofReturnType__max_buy_in | None: ...
 
 Global___TableSummary: _TypeAlias = TableSummary  # noqa: Y015
+
+@_typing.final
+class TableFigures(_message.Message):
+    """How a table plays: of its last 50 hands those that ended within the hour before the last of them. Voided hands do not
+    count.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HANDS_FIELD_NUMBER: _builtins.int
+    AVERAGE_POT_FIELD_NUMBER: _builtins.int
+    HANDS_PER_HOUR_FIELD_NUMBER: _builtins.int
+    FOURTH_STREET_PERCENT_FIELD_NUMBER: _builtins.int
+    LAST_HAND_AT_MS_FIELD_NUMBER: _builtins.int
+    hands: _builtins.int
+    """Hands that were counted, 1 to 50."""
+    average_pot: _builtins.int
+    """Average of what was paid from the pots of a hand, rake included, minor units."""
+    hands_per_hour: _builtins.int
+    """Hands an hour, from the first to the last of them; 0 = not known from one hand."""
+    fourth_street_percent: _builtins.int
+    """Of all who were dealt in, how many percent were still in when fourth street was dealt, 0 to 100."""
+    last_hand_at_ms: _builtins.int
+    """When the last of them ended, milliseconds since the epoch."""
+    def __init__(
+        self,
+        *,
+        hands: _builtins.int = ...,
+        average_pot: _builtins.int = ...,
+        hands_per_hour: _builtins.int = ...,
+        fourth_street_percent: _builtins.int = ...,
+        last_hand_at_ms: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["average_pot", b"average_pot", "fourth_street_percent", b"fourth_street_percent", "hands", b"hands", "hands_per_hour", b"hands_per_hour", "last_hand_at_ms", b"last_hand_at_ms"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TableFigures: _TypeAlias = TableFigures  # noqa: Y015
+
+@_typing.final
+class TableFilter(_message.Message):
+    """Which tables of the lobby: those that fit all that is set."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CURRENCY_FIELD_NUMBER: _builtins.int
+    RULESET_FIELD_NUMBER: _builtins.int
+    MIN_SMALL_BET_FIELD_NUMBER: _builtins.int
+    MAX_SMALL_BET_FIELD_NUMBER: _builtins.int
+    MIN_FREE_SEATS_FIELD_NUMBER: _builtins.int
+    LIVES_FIELD_NUMBER: _builtins.int
+    HIDE_PAUSED_FIELD_NUMBER: _builtins.int
+    currency: _builtins.str
+    """Only this currency; empty = all."""
+    ruleset: _builtins.str
+    """Only tables that play by a ruleset of this name; empty = all."""
+    min_small_bet: _builtins.int
+    """Only where the lower limit is at least this, minor units; 0 = any."""
+    max_small_bet: _builtins.int
+    """Only where the lower limit is at most this, minor units; 0 = any."""
+    min_free_seats: _builtins.int
+    """Only where at least so many seats are free, 1 to 8; 0 = any."""
+    hide_paused: _builtins.bool
+    """Whether paused tables are left out."""
+    @_builtins.property
+    def lives(self) -> _containers.RepeatedScalarFieldContainer[Global___TableLife.ValueType]:
+        """Only in one of these states; empty = all but closed tables."""
+
+    def __init__(
+        self,
+        *,
+        currency: _builtins.str = ...,
+        ruleset: _builtins.str = ...,
+        min_small_bet: _builtins.int = ...,
+        max_small_bet: _builtins.int = ...,
+        min_free_seats: _builtins.int = ...,
+        lives: _abc.Iterable[Global___TableLife.ValueType] | None = ...,
+        hide_paused: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["currency", b"currency", "hide_paused", b"hide_paused", "lives", b"lives", "max_small_bet", b"max_small_bet", "min_free_seats", b"min_free_seats", "min_small_bet", b"min_small_bet", "ruleset", b"ruleset"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TableFilter: _TypeAlias = TableFilter  # noqa: Y015
 
 @_typing.final
 class ListTablesRequest(_message.Message):
@@ -1120,14 +1226,19 @@ class ListTablesRequest(_message.Message):
     INCLUDE_CLOSED_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    FILTER_FIELD_NUMBER: _builtins.int
     currency: _builtins.str
     """Only this currency; empty = all."""
     include_closed: _builtins.bool
-    """Whether closed tables are listed too."""
+    """Whether closed tables are listed too, where the filter names no states."""
     page_size: _builtins.int
     """At most this many, 1 to 1000; 0 = 100."""
     page_token: _builtins.str
     """`next_page_token` of the page before; empty = the first. The other fields must be those of the first call."""
+    @_builtins.property
+    def filter(self) -> Global___TableFilter:
+        """Only tables that fit this, and `currency` too."""
+
     def __init__(
         self,
         *,
@@ -1135,10 +1246,11 @@ class ListTablesRequest(_message.Message):
         include_closed: _builtins.bool = ...,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        filter: Global___TableFilter | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["filter", b"filter"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["currency", b"currency", "include_closed", b"include_closed", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["currency", b"currency", "filter", b"filter", "include_closed", b"include_closed", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1156,7 +1268,7 @@ class ListTablesResponse(_message.Message):
     """Asks for the next page; empty = this was the last."""
     @_builtins.property
     def tables(self) -> _containers.RepeatedCompositeFieldContainer[Global___TableSummary]:
-        """Tables by id."""
+        """Tables by id. With a filter there may be fewer than asked for, even none, and more on the next page."""
 
     def __init__(
         self,
@@ -1171,6 +1283,382 @@ class ListTablesResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListTablesResponse: _TypeAlias = ListTablesResponse  # noqa: Y015
+
+@_typing.final
+class WatchLobbyRequest(_message.Message):
+    """Which tables."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FILTER_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def filter(self) -> Global___TableFilter:
+        """Only tables that fit this; closed ones are not watched: INVALID_FIELD where `lives` names them."""
+
+    def __init__(
+        self,
+        *,
+        filter: Global___TableFilter | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["filter", b"filter"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["filter", b"filter"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchLobbyRequest: _TypeAlias = WatchLobbyRequest  # noqa: Y015
+
+@_typing.final
+class WatchLobbyResponse(_message.Message):
+    """What is to be put into a list of tables that the client keeps by id."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLES_FIELD_NUMBER: _builtins.int
+    REMOVED_FIELD_NUMBER: _builtins.int
+    CURRENT_FIELD_NUMBER: _builtins.int
+    SENT_AT_MS_FIELD_NUMBER: _builtins.int
+    current: _builtins.bool
+    """Whether the list is as it is at the table service now: false until all tables that fit have been sent, and on every
+    message but the last of those that belong together.
+    """
+    sent_at_ms: _builtins.int
+    """Server's clock when sent, milliseconds since the epoch."""
+    @_builtins.property
+    def tables(self) -> _containers.RepeatedCompositeFieldContainer[Global___TableSummary]:
+        """Lines that are new or have changed, at most 100."""
+
+    @_builtins.property
+    def removed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids of tables that fit no more, or are closed, at most 100."""
+
+    def __init__(
+        self,
+        *,
+        tables: _abc.Iterable[Global___TableSummary] | None = ...,
+        removed: _abc.Iterable[_builtins.str] | None = ...,
+        current: _builtins.bool = ...,
+        sent_at_ms: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["current", b"current", "removed", b"removed", "sent_at_ms", b"sent_at_ms", "tables", b"tables"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchLobbyResponse: _TypeAlias = WatchLobbyResponse  # noqa: Y015
+
+@_typing.final
+class GetMeRequest(_message.Message):
+    """Nothing to choose."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetMeRequest: _TypeAlias = GetMeRequest  # noqa: Y015
+
+@_typing.final
+class GetMeResponse(_message.Message):
+    """All that concerns the caller."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SITTINGS_FIELD_NUMBER: _builtins.int
+    MESSAGES_FIELD_NUMBER: _builtins.int
+    SENT_AT_MS_FIELD_NUMBER: _builtins.int
+    sent_at_ms: _builtins.int
+    """Server's clock when sent, milliseconds since the epoch: what is left of a clock is its deadline minus this."""
+    @_builtins.property
+    def sittings(self) -> _containers.RepeatedCompositeFieldContainer[Global___MySitting]:
+        """Sittings that are not over, by table and sitting."""
+
+    @_builtins.property
+    def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___HouseMessage]:
+        """Messages from the house, oldest first."""
+
+    def __init__(
+        self,
+        *,
+        sittings: _abc.Iterable[Global___MySitting] | None = ...,
+        messages: _abc.Iterable[Global___HouseMessage] | None = ...,
+        sent_at_ms: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["messages", b"messages", "sent_at_ms", b"sent_at_ms", "sittings", b"sittings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetMeResponse: _TypeAlias = GetMeResponse  # noqa: Y015
+
+@_typing.final
+class WatchMeRequest(_message.Message):
+    """Nothing to choose."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchMeRequest: _TypeAlias = WatchMeRequest  # noqa: Y015
+
+@_typing.final
+class WatchMeResponse(_message.Message):
+    """What is to be put into lists of sittings (by table and sitting_no) and messages (by message_no) that the client keeps."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESET_FIELD_NUMBER: _builtins.int
+    SITTINGS_FIELD_NUMBER: _builtins.int
+    OVER_FIELD_NUMBER: _builtins.int
+    MESSAGES_FIELD_NUMBER: _builtins.int
+    SENT_AT_MS_FIELD_NUMBER: _builtins.int
+    reset: _builtins.bool
+    """Whether this is all there is, and replaces whatever the client has: the first message of a stream."""
+    sent_at_ms: _builtins.int
+    """Server's clock when sent, milliseconds since the epoch: what is left of a clock is its deadline minus this."""
+    @_builtins.property
+    def sittings(self) -> _containers.RepeatedCompositeFieldContainer[Global___MySitting]:
+        """Sittings that are new or have changed."""
+
+    @_builtins.property
+    def over(self) -> _containers.RepeatedCompositeFieldContainer[Global___SittingOver]:
+        """Sittings that are over."""
+
+    @_builtins.property
+    def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___HouseMessage]:
+        """New messages from the house, oldest first."""
+
+    def __init__(
+        self,
+        *,
+        reset: _builtins.bool = ...,
+        sittings: _abc.Iterable[Global___MySitting] | None = ...,
+        over: _abc.Iterable[Global___SittingOver] | None = ...,
+        messages: _abc.Iterable[Global___HouseMessage] | None = ...,
+        sent_at_ms: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["messages", b"messages", "over", b"over", "reset", b"reset", "sent_at_ms", b"sent_at_ms", "sittings", b"sittings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchMeResponse: _TypeAlias = WatchMeResponse  # noqa: Y015
+
+@_typing.final
+class MySitting(_message.Message):
+    """A sitting of the caller's: what they must know to come to the table in time. Cards are at the table alone."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    SITTING_NO_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
+    TABLE_NAME_FIELD_NUMBER: _builtins.int
+    CURRENCY_FIELD_NUMBER: _builtins.int
+    STACK_FIELD_NUMBER: _builtins.int
+    PENDING_FIELD_NUMBER: _builtins.int
+    SITTING_OUT_FIELD_NUMBER: _builtins.int
+    HAND_NO_FIELD_NUMBER: _builtins.int
+    TURN_FIELD_NUMBER: _builtins.int
+    PROMPTS_FIELD_NUMBER: _builtins.int
+    LAST_TOP_UP_FIELD_NUMBER: _builtins.int
+    CASH_OUT_FIELD_NUMBER: _builtins.int
+    RESERVED_UNTIL_MS_FIELD_NUMBER: _builtins.int
+    PAUSED_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    table: _builtins.str
+    """Table id."""
+    sitting_no: _builtins.int
+    """Sitting."""
+    seat: _builtins.int
+    """Seat 1 to 8; of a sitting that is being paid out the seat it had, 0 = none."""
+    status: Global___SeatStatus.ValueType
+    """What state it is in."""
+    table_name: _builtins.str
+    """Name of the table."""
+    currency: _builtins.str
+    """Currency code."""
+    stack: _builtins.int
+    """Chips in front of the player, minor units."""
+    pending: _builtins.int
+    """Chips that wait for a hand boundary, minor units."""
+    sitting_out: _builtins.bool
+    """Whether the player sits out."""
+    hand_no: _builtins.int
+    """Running hand that the player is still in; 0 = none."""
+    cash_out: _builtins.int
+    """What is being paid out, minor units; absent = nothing yet, or what its escrow holds, for a seat that never sat."""
+    reserved_until_ms: _builtins.int
+    """Until when a reserved seat is kept, milliseconds since the epoch; 0 = it is not reserved."""
+    paused: _builtins.str
+    """Why the table is paused, as TableView.paused; empty = it is not."""
+    version: _builtins.int
+    """Version of the table's log."""
+    @_builtins.property
+    def turn(self) -> Global___MyTurn:
+        """The turn the player must take; absent = none."""
+
+    @_builtins.property
+    def prompts(self) -> _containers.RepeatedCompositeFieldContainer[Global___PromptView]:
+        """Open prompts."""
+
+    @_builtins.property
+    def last_top_up(self) -> Global___TopUpView:
+        """The last request for more chips in this sitting; absent = none yet."""
+
+    def __init__(
+        self,
+        *,
+        table: _builtins.str = ...,
+        sitting_no: _builtins.int = ...,
+        seat: _builtins.int = ...,
+        status: Global___SeatStatus.ValueType = ...,
+        table_name: _builtins.str = ...,
+        currency: _builtins.str = ...,
+        stack: _builtins.int = ...,
+        pending: _builtins.int = ...,
+        sitting_out: _builtins.bool = ...,
+        hand_no: _builtins.int = ...,
+        turn: Global___MyTurn | None = ...,
+        prompts: _abc.Iterable[Global___PromptView] | None = ...,
+        last_top_up: Global___TopUpView | None = ...,
+        cash_out: _builtins.int | None = ...,
+        reserved_until_ms: _builtins.int = ...,
+        paused: _builtins.str = ...,
+        version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_cash_out", b"_cash_out", "cash_out", b"cash_out", "last_top_up", b"last_top_up", "turn", b"turn"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cash_out", b"_cash_out", "cash_out", b"cash_out", "currency", b"currency", "hand_no", b"hand_no", "last_top_up", b"last_top_up", "paused", b"paused", "pending", b"pending", "prompts", b"prompts", "reserved_until_ms", b"reserved_until_ms", "seat", b"seat", "sitting_no", b"sitting_no", "sitting_out", b"sitting_out", "stack", b"stack", "status", b"status", "table", b"table", "table_name", b"table_name", "turn", b"turn", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__cash_out: _TypeAlias = _typing.Literal["cash_out"]  # noqa: Y015
+    _WhichOneofArgType__cash_out: _TypeAlias = _typing.Literal["_cash_out", b"_cash_out"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__cash_out) -> _WhichOneofReturnType__cash_out | None: ...
+
+Global___MySitting: _TypeAlias = MySitting  # noqa: Y015
+
+@_typing.final
+class MyTurn(_message.Message):
+    """A turn that waits for the caller."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    TURN_ID_FIELD_NUMBER: _builtins.int
+    TO_CALL_FIELD_NUMBER: _builtins.int
+    DEADLINE_MS_FIELD_NUMBER: _builtins.int
+    table: _builtins.str
+    """Table id."""
+    turn_id: _builtins.int
+    """Turn; an action names it."""
+    to_call: _builtins.int
+    """Price of a call, minor units."""
+    deadline_ms: _builtins.int
+    """Milliseconds since the epoch; 0 = none."""
+    def __init__(
+        self,
+        *,
+        table: _builtins.str = ...,
+        turn_id: _builtins.int = ...,
+        to_call: _builtins.int = ...,
+        deadline_ms: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deadline_ms", b"deadline_ms", "table", b"table", "to_call", b"to_call", "turn_id", b"turn_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MyTurn: _TypeAlias = MyTurn  # noqa: Y015
+
+@_typing.final
+class SittingOver(_message.Message):
+    """A sitting that is over."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    SITTING_NO_FIELD_NUMBER: _builtins.int
+    PAID_FIELD_NUMBER: _builtins.int
+    table: _builtins.str
+    """Table id."""
+    sitting_no: _builtins.int
+    """Sitting."""
+    paid: _builtins.int
+    """What was paid to the account, minor units; absent = nothing was paid, or it is not known here: the account's
+    movements have it.
+    """
+    def __init__(
+        self,
+        *,
+        table: _builtins.str = ...,
+        sitting_no: _builtins.int = ...,
+        paid: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_paid", b"_paid", "paid", b"paid"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_paid", b"_paid", "paid", b"paid", "sitting_no", b"sitting_no", "table", b"table"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__paid: _TypeAlias = _typing.Literal["paid"]  # noqa: Y015
+    _WhichOneofArgType__paid: _TypeAlias = _typing.Literal["_paid", b"_paid"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__paid) -> _WhichOneofReturnType__paid | None: ...
+
+Global___SittingOver: _TypeAlias = SittingOver  # noqa: Y015
+
+@_typing.final
+class HouseMessage(_message.Message):
+    """A message from the house."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MESSAGE_NO_FIELD_NUMBER: _builtins.int
+    AT_MS_FIELD_NUMBER: _builtins.int
+    UNTIL_MS_FIELD_NUMBER: _builtins.int
+    TABLE_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    message_no: _builtins.int
+    """Number; greater ones are newer."""
+    at_ms: _builtins.int
+    """When it was sent, milliseconds since the epoch."""
+    until_ms: _builtins.int
+    """Until when it is kept, milliseconds since the epoch."""
+    table: _builtins.str
+    """Table id, where it was sent to everybody at a table; else empty."""
+    text: _builtins.str
+    """Plain text for people, 1 to 500 characters."""
+    def __init__(
+        self,
+        *,
+        message_no: _builtins.int = ...,
+        at_ms: _builtins.int = ...,
+        until_ms: _builtins.int = ...,
+        table: _builtins.str = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "message_no", b"message_no", "table", b"table", "text", b"text", "until_ms", b"until_ms"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___HouseMessage: _TypeAlias = HouseMessage  # noqa: Y015
 
 @_typing.final
 class GetTableRequest(_message.Message):
@@ -2568,3 +3056,71 @@ class VoidHandResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___VoidHandResponse: _TypeAlias = VoidHandResponse  # noqa: Y015
+
+@_typing.final
+class SendHouseMessageRequest(_message.Message):
+    """A message, and to whom: an account, or a table."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACCOUNT_FIELD_NUMBER: _builtins.int
+    TABLE_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    KEEP_MS_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    account: _builtins.str
+    """To this account; empty = to everybody who has a sitting at the table."""
+    table: _builtins.str
+    """To everybody who has a sitting at this table; empty = to the account."""
+    text: _builtins.str
+    """Plain text for people; 1 to 500 printable characters."""
+    keep_ms: _builtins.int
+    """Milliseconds for which it is kept, up to 86400000; 0 = as long as that."""
+    request_id: _builtins.str
+    """Caller's id, 1 to 64 characters; remembered, in memory too, for the last 1000 messages."""
+    def __init__(
+        self,
+        *,
+        account: _builtins.str = ...,
+        table: _builtins.str = ...,
+        text: _builtins.str = ...,
+        keep_ms: _builtins.int = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "keep_ms", b"keep_ms", "request_id", b"request_id", "table", b"table", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SendHouseMessageRequest: _TypeAlias = SendHouseMessageRequest  # noqa: Y015
+
+@_typing.final
+class SendHouseMessageResponse(_message.Message):
+    """Sent; not in the log."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MESSAGE_NO_FIELD_NUMBER: _builtins.int
+    ACCOUNTS_FIELD_NUMBER: _builtins.int
+    WATCHING_FIELD_NUMBER: _builtins.int
+    message_no: _builtins.int
+    """Number of the message."""
+    accounts: _builtins.int
+    """Accounts it was sent to."""
+    watching: _builtins.int
+    """How many of them are watching now (WatchMe)."""
+    def __init__(
+        self,
+        *,
+        message_no: _builtins.int = ...,
+        accounts: _builtins.int = ...,
+        watching: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accounts", b"accounts", "message_no", b"message_no", "watching", b"watching"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SendHouseMessageResponse: _TypeAlias = SendHouseMessageResponse  # noqa: Y015

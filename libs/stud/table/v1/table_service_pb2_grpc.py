@@ -47,6 +47,21 @@ class TableServiceStub:
                 request_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.GetTableRequest.SerializeToString,
                 response_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.GetTableResponse.FromString,
                 _registered_method=True)
+        self.WatchLobby = channel.unary_stream(
+                '/stud.table.v1.TableService/WatchLobby',
+                request_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.WatchLobbyRequest.SerializeToString,
+                response_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.WatchLobbyResponse.FromString,
+                _registered_method=True)
+        self.GetMe = channel.unary_unary(
+                '/stud.table.v1.TableService/GetMe',
+                request_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.GetMeRequest.SerializeToString,
+                response_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.GetMeResponse.FromString,
+                _registered_method=True)
+        self.WatchMe = channel.unary_stream(
+                '/stud.table.v1.TableService/WatchMe',
+                request_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.WatchMeRequest.SerializeToString,
+                response_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.WatchMeResponse.FromString,
+                _registered_method=True)
         self.TakeSeat = channel.unary_unary(
                 '/stud.table.v1.TableService/TakeSeat',
                 request_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.TakeSeatRequest.SerializeToString,
@@ -142,6 +157,11 @@ class TableServiceStub:
                 request_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.VoidHandRequest.SerializeToString,
                 response_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.VoidHandResponse.FromString,
                 _registered_method=True)
+        self.SendHouseMessage = channel.unary_unary(
+                '/stud.table.v1.TableService/SendHouseMessage',
+                request_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.SendHouseMessageRequest.SerializeToString,
+                response_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.SendHouseMessageResponse.FromString,
+                _registered_method=True)
 
 
 class TableServiceServicer:
@@ -160,6 +180,31 @@ class TableServiceServicer:
     def GetTable(self, request, context):
         """Returns a table as the caller may see it now. Any role. UNKNOWN_TABLE. The view of a closed table has no "button",
         "commitment" or "last_hand", here and on streams, once nobody has asked for it for a minute.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WatchLobby(self, request, context):
+        """Watches the lobby: first all tables that fit, then, at most a few times a second, what has changed about them. A
+        client that reads slowly misses states in between, never the last one. Any role. RATE_LIMITED where the account, or
+        the service, has too many such streams; TOKEN_EXPIRED when the caller's token runs out.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetMe(self, request, context):
+        """Returns what concerns the caller over all tables: seats, turns that wait, top-ups, cash-outs, messages from the
+        house. No cards. Any role.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WatchMe(self, request, context):
+        """Watches the same: first all of it, then what changes, at once. A client that reads slowly misses states in between,
+        never the last one. Any role. TOKEN_EXPIRED when the caller's token runs out.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -318,6 +363,15 @@ class TableServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SendHouseMessage(self, request, context):
+        """Sends a message from the house to an account, or to everybody who has a sitting at a table now; WatchMe and GetMe
+        show it. It is kept for a day at most, 20 for each account, in memory alone: a restart of the service forgets it.
+        Operators. OWN_INTEREST, also where the account sits at a table with the operator.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_TableServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -330,6 +384,21 @@ def add_TableServiceServicer_to_server(servicer, server):
                     servicer.GetTable,
                     request_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.GetTableRequest.FromString,
                     response_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.GetTableResponse.SerializeToString,
+            ),
+            'WatchLobby': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchLobby,
+                    request_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.WatchLobbyRequest.FromString,
+                    response_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.WatchLobbyResponse.SerializeToString,
+            ),
+            'GetMe': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetMe,
+                    request_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.GetMeRequest.FromString,
+                    response_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.GetMeResponse.SerializeToString,
+            ),
+            'WatchMe': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchMe,
+                    request_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.WatchMeRequest.FromString,
+                    response_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.WatchMeResponse.SerializeToString,
             ),
             'TakeSeat': grpc.unary_unary_rpc_method_handler(
                     servicer.TakeSeat,
@@ -426,6 +495,11 @@ def add_TableServiceServicer_to_server(servicer, server):
                     request_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.VoidHandRequest.FromString,
                     response_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.VoidHandResponse.SerializeToString,
             ),
+            'SendHouseMessage': grpc.unary_unary_rpc_method_handler(
+                    servicer.SendHouseMessage,
+                    request_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.SendHouseMessageRequest.FromString,
+                    response_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.SendHouseMessageResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'stud.table.v1.TableService', rpc_method_handlers)
@@ -484,6 +558,87 @@ class TableService:
             '/stud.table.v1.TableService/GetTable',
             stud_dot_table_dot_v1_dot_table__service__pb2.GetTableRequest.SerializeToString,
             stud_dot_table_dot_v1_dot_table__service__pb2.GetTableResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchLobby(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/stud.table.v1.TableService/WatchLobby',
+            stud_dot_table_dot_v1_dot_table__service__pb2.WatchLobbyRequest.SerializeToString,
+            stud_dot_table_dot_v1_dot_table__service__pb2.WatchLobbyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetMe(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/stud.table.v1.TableService/GetMe',
+            stud_dot_table_dot_v1_dot_table__service__pb2.GetMeRequest.SerializeToString,
+            stud_dot_table_dot_v1_dot_table__service__pb2.GetMeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchMe(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/stud.table.v1.TableService/WatchMe',
+            stud_dot_table_dot_v1_dot_table__service__pb2.WatchMeRequest.SerializeToString,
+            stud_dot_table_dot_v1_dot_table__service__pb2.WatchMeResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -997,6 +1152,33 @@ class TableService:
             '/stud.table.v1.TableService/VoidHand',
             stud_dot_table_dot_v1_dot_table__service__pb2.VoidHandRequest.SerializeToString,
             stud_dot_table_dot_v1_dot_table__service__pb2.VoidHandResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SendHouseMessage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/stud.table.v1.TableService/SendHouseMessage',
+            stud_dot_table_dot_v1_dot_table__service__pb2.SendHouseMessageRequest.SerializeToString,
+            stud_dot_table_dot_v1_dot_table__service__pb2.SendHouseMessageResponse.FromString,
             options,
             channel_credentials,
             insecure,

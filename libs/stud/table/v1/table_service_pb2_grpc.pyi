@@ -33,6 +33,19 @@ class TableServiceStub:
     """Returns a table as the caller may see it now. Any role. UNKNOWN_TABLE. The view of a closed table has no "button",
     "commitment" or "last_hand", here and on streams, once nobody has asked for it for a minute.
     """
+    WatchLobby: _aio.UnaryStreamMultiCallable[_table_service_pb2.WatchLobbyRequest, _table_service_pb2.WatchLobbyResponse]
+    """Watches the lobby: first all tables that fit, then, at most a few times a second, what has changed about them. A
+    client that reads slowly misses states in between, never the last one. Any role. RATE_LIMITED where the account, or
+    the service, has too many such streams; TOKEN_EXPIRED when the caller's token runs out.
+    """
+    GetMe: _aio.UnaryUnaryMultiCallable[_table_service_pb2.GetMeRequest, _table_service_pb2.GetMeResponse]
+    """Returns what concerns the caller over all tables: seats, turns that wait, top-ups, cash-outs, messages from the
+    house. No cards. Any role.
+    """
+    WatchMe: _aio.UnaryStreamMultiCallable[_table_service_pb2.WatchMeRequest, _table_service_pb2.WatchMeResponse]
+    """Watches the same: first all of it, then what changes, at once. A client that reads slowly misses states in between,
+    never the last one. Any role. TOKEN_EXPIRED when the caller's token runs out.
+    """
     TakeSeat: _aio.UnaryUnaryMultiCallable[_table_service_pb2.TakeSeatRequest, _table_service_pb2.TakeSeatResponse]
     """Reserves a seat and asks the wallet for the chips; answers when seated or declined, after 5 seconds
     with PENDING. Repeating the call answers for its first sitting, with LEFT when that is over (even if it ended
@@ -102,6 +115,11 @@ class TableServiceStub:
     as its pots are paid, even while players are still being asked whether to show: what was won goes back only by
     RulesService.ResolveHand.
     """
+    SendHouseMessage: _aio.UnaryUnaryMultiCallable[_table_service_pb2.SendHouseMessageRequest, _table_service_pb2.SendHouseMessageResponse]
+    """Sends a message from the house to an account, or to everybody who has a sitting at a table now; WatchMe and GetMe
+    show it. It is kept for a day at most, 20 for each account, in memory alone: a restart of the service forgets it.
+    Operators. OWN_INTEREST, also where the account sits at a table with the operator.
+    """
 
 class TableServiceServicer(metaclass=_abc_1.ABCMeta):
     """Players sit, act and watch; operators open and close. Whoever has a sitting at the table, from its reservation until
@@ -125,6 +143,37 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_table_service_pb2.GetTableResponse]:
         """Returns a table as the caller may see it now. Any role. UNKNOWN_TABLE. The view of a closed table has no "button",
         "commitment" or "last_hand", here and on streams, once nobody has asked for it for a minute.
+        """
+
+    @_abc_1.abstractmethod
+    def WatchLobby(
+        self,
+        request: _table_service_pb2.WatchLobbyRequest,
+        context: _aio.ServicerContext[_table_service_pb2.WatchLobbyRequest, _abc.AsyncIterator[_table_service_pb2.WatchLobbyResponse]],
+    ) -> _abc.AsyncIterator[_table_service_pb2.WatchLobbyResponse]:
+        """Watches the lobby: first all tables that fit, then, at most a few times a second, what has changed about them. A
+        client that reads slowly misses states in between, never the last one. Any role. RATE_LIMITED where the account, or
+        the service, has too many such streams; TOKEN_EXPIRED when the caller's token runs out.
+        """
+
+    @_abc_1.abstractmethod
+    def GetMe(
+        self,
+        request: _table_service_pb2.GetMeRequest,
+        context: _aio.ServicerContext[_table_service_pb2.GetMeRequest, _abc.Awaitable[_table_service_pb2.GetMeResponse]],
+    ) -> _abc.Awaitable[_table_service_pb2.GetMeResponse]:
+        """Returns what concerns the caller over all tables: seats, turns that wait, top-ups, cash-outs, messages from the
+        house. No cards. Any role.
+        """
+
+    @_abc_1.abstractmethod
+    def WatchMe(
+        self,
+        request: _table_service_pb2.WatchMeRequest,
+        context: _aio.ServicerContext[_table_service_pb2.WatchMeRequest, _abc.AsyncIterator[_table_service_pb2.WatchMeResponse]],
+    ) -> _abc.AsyncIterator[_table_service_pb2.WatchMeResponse]:
+        """Watches the same: first all of it, then what changes, at once. A client that reads slowly misses states in between,
+        never the last one. Any role. TOKEN_EXPIRED when the caller's token runs out.
         """
 
     @_abc_1.abstractmethod
@@ -308,6 +357,17 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         """Voids the running hand: every contribution goes back. Operators. NO_HAND, OWN_INTEREST. HAND_ALREADY_ENDED as soon
         as its pots are paid, even while players are still being asked whether to show: what was won goes back only by
         RulesService.ResolveHand.
+        """
+
+    @_abc_1.abstractmethod
+    def SendHouseMessage(
+        self,
+        request: _table_service_pb2.SendHouseMessageRequest,
+        context: _aio.ServicerContext[_table_service_pb2.SendHouseMessageRequest, _abc.Awaitable[_table_service_pb2.SendHouseMessageResponse]],
+    ) -> _abc.Awaitable[_table_service_pb2.SendHouseMessageResponse]:
+        """Sends a message from the house to an account, or to everybody who has a sitting at a table now; WatchMe and GetMe
+        show it. It is kept for a day at most, 20 for each account, in memory alone: a restart of the service forgets it.
+        Operators. OWN_INTEREST, also where the account sits at a table with the operator.
         """
 
 def add_TableServiceServicer_to_server(servicer: TableServiceServicer, server: _aio.Server) -> None: ...

@@ -176,6 +176,78 @@ class GetAccountResponse(_message.Message):
 Global___GetAccountResponse: _TypeAlias = GetAccountResponse  # noqa: Y015
 
 @_typing.final
+class WatchAccountRequest(_message.Message):
+    """Which account, from where."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CURRENCY_FIELD_NUMBER: _builtins.int
+    ACCOUNT_FIELD_NUMBER: _builtins.int
+    AFTER_VERSION_FIELD_NUMBER: _builtins.int
+    currency: _builtins.str
+    """Currency code."""
+    account: _builtins.str
+    """Account; empty = the caller's own."""
+    after_version: _builtins.int
+    """Version of the ledger the client has: entries after it are sent first; absent = none are."""
+    def __init__(
+        self,
+        *,
+        currency: _builtins.str = ...,
+        account: _builtins.str = ...,
+        after_version: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_after_version", b"_after_version", "after_version", b"after_version"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after_version", b"_after_version", "account", b"account", "after_version", b"after_version", "currency", b"currency"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__after_version: _TypeAlias = _typing.Literal["after_version"]  # noqa: Y015
+    _WhichOneofArgType__after_version: _TypeAlias = _typing.Literal["_after_version", b"_after_version"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__after_version) -> _WhichOneofReturnType__after_version | None: ...
+
+Global___WatchAccountRequest: _TypeAlias = WatchAccountRequest  # noqa: Y015
+
+@_typing.final
+class WatchAccountResponse(_message.Message):
+    """An account, and what has moved."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACCOUNT_FIELD_NUMBER: _builtins.int
+    TRANSFERS_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    SENT_AT_MS_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """Version of the ledger up to which the client now has every entry; resume with it."""
+    sent_at_ms: _builtins.int
+    """Server's clock when sent, milliseconds since the epoch."""
+    @_builtins.property
+    def account(self) -> Global___GetAccountResponse:
+        """The account as it is; the same `version` as before where only its frozen or held state changed. Absent where more
+        entries follow at once.
+        """
+
+    @_builtins.property
+    def transfers(self) -> _containers.RepeatedCompositeFieldContainer[Global___Transfer]:
+        """Entries since the message before, oldest first, as ListTransfers gives them; at most 100."""
+
+    def __init__(
+        self,
+        *,
+        account: Global___GetAccountResponse | None = ...,
+        transfers: _abc.Iterable[Global___Transfer] | None = ...,
+        version: _builtins.int = ...,
+        sent_at_ms: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["account", b"account"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "sent_at_ms", b"sent_at_ms", "transfers", b"transfers", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchAccountResponse: _TypeAlias = WatchAccountResponse  # noqa: Y015
+
+@_typing.final
 class DepositRequest(_message.Message):
     """Money in."""
 

@@ -49,6 +49,11 @@ class WalletServiceStub:
                 request_serializer=stud_dot_wallet_dot_v1_dot_wallet__service__pb2.GetAccountRequest.SerializeToString,
                 response_deserializer=stud_dot_wallet_dot_v1_dot_wallet__service__pb2.GetAccountResponse.FromString,
                 _registered_method=True)
+        self.WatchAccount = channel.unary_stream(
+                '/stud.wallet.v1.WalletService/WatchAccount',
+                request_serializer=stud_dot_wallet_dot_v1_dot_wallet__service__pb2.WatchAccountRequest.SerializeToString,
+                response_deserializer=stud_dot_wallet_dot_v1_dot_wallet__service__pb2.WatchAccountResponse.FromString,
+                _registered_method=True)
         self.Deposit = channel.unary_unary(
                 '/stud.wallet.v1.WalletService/Deposit',
                 request_serializer=stud_dot_wallet_dot_v1_dot_wallet__service__pb2.DepositRequest.SerializeToString,
@@ -120,6 +125,16 @@ class WalletServiceServicer:
     def GetAccount(self, request, context):
         """Returns balance and escrows, one for each sitting: where the account sits, or is owed chips. Players their own.
         UNKNOWN_ACCOUNT.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WatchAccount(self, request, context):
+        """Watches the same, and the account's movements: first the account as it is, then, after each change, as it is by
+        then, with the entries that touched it. A client that reads slowly misses states in between, but no entry. Players
+        their own; cashiers, operators and auditors any. UNKNOWN_ACCOUNT; RATE_LIMITED where there are too many streams;
+        TOKEN_EXPIRED when the caller's token runs out.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -215,6 +230,11 @@ def add_WalletServiceServicer_to_server(servicer, server):
                     servicer.GetAccount,
                     request_deserializer=stud_dot_wallet_dot_v1_dot_wallet__service__pb2.GetAccountRequest.FromString,
                     response_serializer=stud_dot_wallet_dot_v1_dot_wallet__service__pb2.GetAccountResponse.SerializeToString,
+            ),
+            'WatchAccount': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchAccount,
+                    request_deserializer=stud_dot_wallet_dot_v1_dot_wallet__service__pb2.WatchAccountRequest.FromString,
+                    response_serializer=stud_dot_wallet_dot_v1_dot_wallet__service__pb2.WatchAccountResponse.SerializeToString,
             ),
             'Deposit': grpc.unary_unary_rpc_method_handler(
                     servicer.Deposit,
@@ -326,6 +346,33 @@ class WalletService:
             '/stud.wallet.v1.WalletService/GetAccount',
             stud_dot_wallet_dot_v1_dot_wallet__service__pb2.GetAccountRequest.SerializeToString,
             stud_dot_wallet_dot_v1_dot_wallet__service__pb2.GetAccountResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchAccount(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/stud.wallet.v1.WalletService/WatchAccount',
+            stud_dot_wallet_dot_v1_dot_wallet__service__pb2.WatchAccountRequest.SerializeToString,
+            stud_dot_wallet_dot_v1_dot_wallet__service__pb2.WatchAccountResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -29,6 +29,12 @@ class WalletServiceStub:
     """Returns balance and escrows, one for each sitting: where the account sits, or is owed chips. Players their own.
     UNKNOWN_ACCOUNT.
     """
+    WatchAccount: _aio.UnaryStreamMultiCallable[_wallet_service_pb2.WatchAccountRequest, _wallet_service_pb2.WatchAccountResponse]
+    """Watches the same, and the account's movements: first the account as it is, then, after each change, as it is by
+    then, with the entries that touched it. A client that reads slowly misses states in between, but no entry. Players
+    their own; cashiers, operators and auditors any. UNKNOWN_ACCOUNT; RATE_LIMITED where there are too many streams;
+    TOKEN_EXPIRED when the caller's token runs out.
+    """
     Deposit: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.DepositRequest, _wallet_service_pb2.DepositResponse]
     """Books money that came in. Cashiers. UNKNOWN_ACCOUNT, OWN_INTEREST; ACCOUNT_FROZEN is no obstacle."""
     Withdraw: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.WithdrawRequest, _wallet_service_pb2.WithdrawResponse]
@@ -89,6 +95,18 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_wallet_service_pb2.GetAccountResponse]:
         """Returns balance and escrows, one for each sitting: where the account sits, or is owed chips. Players their own.
         UNKNOWN_ACCOUNT.
+        """
+
+    @_abc_1.abstractmethod
+    def WatchAccount(
+        self,
+        request: _wallet_service_pb2.WatchAccountRequest,
+        context: _aio.ServicerContext[_wallet_service_pb2.WatchAccountRequest, _abc.AsyncIterator[_wallet_service_pb2.WatchAccountResponse]],
+    ) -> _abc.AsyncIterator[_wallet_service_pb2.WatchAccountResponse]:
+        """Watches the same, and the account's movements: first the account as it is, then, after each change, as it is by
+        then, with the entries that touched it. A client that reads slowly misses states in between, but no entry. Players
+        their own; cashiers, operators and auditors any. UNKNOWN_ACCOUNT; RATE_LIMITED where there are too many streams;
+        TOKEN_EXPIRED when the caller's token runs out.
         """
 
     @_abc_1.abstractmethod
