@@ -13,9 +13,6 @@ _.GetMe
 _.ListRulesets
 _.RankHand
 _.SendHouseMessage
-_.WatchAccount
-_.WatchLobby
-_.WatchMe
 _.intercept_service
 
 # Called by a library or by the interpreter

@@ -21,7 +21,19 @@ from stud_client.client import StudClient
 from stud_client.endpoints import Endpoints, load_endpoints
 from stud_client.errors import StudError
 from stud_client.following import Watching
+from stud_client.keeping import Account, Lobby, Me
 from stud_client.paging import pages
 from stud_client.session import TableSession
 
-__all__ = ["Endpoints", "StudClient", "StudError", "TableSession", "Watching", "load_endpoints", "pages"]
+__all__ = [
+    "Account",
+    "Endpoints",
+    "Lobby",
+    "Me",
+    "StudClient",
+    "StudError",
+    "TableSession",
+    "Watching",
+    "load_endpoints",
+    "pages",
+]

@@ -9,11 +9,14 @@ import grpc
 
 from stud.dealer.v1.dealer_service_pb2_grpc import DealerServiceStub
 from stud.rules.v1.rules_service_pb2_grpc import RulesServiceStub
+from stud.table.v1 import table_service_pb2 as pb
 from stud.table.v1.table_service_pb2_grpc import TableServiceStub
 from stud.wallet.v1.wallet_service_pb2_grpc import WalletServiceStub
 from stud_client.calling import CallingChannel, Token, open_channel
 from stud_client.endpoints import Endpoints
-from stud_client.following import GIVE_UP_S, Watching
+from stud_client.following import Watching
+from stud_client.keeping import Account, Lobby, Me
+from stud_client.resuming import GIVE_UP_S
 from stud_client.session import TableSession
 
 CALL_TIMEOUT_S = 10.0
@@ -27,7 +30,8 @@ class StudClient:
 
     `tables`, `dealer`, `rules` and `wallet` are the generated stubs; `await client.tables.GetTable(request)` adds the
     token, a request id where the field is empty, and a deadline, and repeats the call up to three times with the same
-    id while the service is UNAVAILABLE. It raises StudError. To play or watch use `play` and `watch`, which resume.
+    id while the service is UNAVAILABLE. It raises StudError. To play or watch use `play`, `watch`,
+    `lobby`, `me` and `account`, which resume.
     """
 
     def __init__(
@@ -113,3 +117,15 @@ class StudClient:
     def watch(self, table: str, after_version: int | None = None, head_hash: bytes = b"") -> Watching:
         """Returns a table's updates for a spectator; as `play`, without commands."""
         return Watching(self.tables, table, after_version, head_hash, give_up_s=self._give_up_s, token=self._token)
+
+    def lobby(self, wanted: pb.TableFilter | None = None) -> Lobby:
+        """Returns the tables that fit a filter, kept as they are now; to be entered with `async with`."""
+        return Lobby(self.tables, wanted, give_up_s=self._give_up_s, token=self._token)
+
+    def me(self) -> Me:
+        """Returns the caller's own sittings over all tables, and messages from the house, kept as they are now."""
+        return Me(self.tables, give_up_s=self._give_up_s, token=self._token)
+
+    def account(self, currency: str, account: str = "", after_version: int | None = None) -> Account:
+        """Returns an account (empty: the caller's own) and its movements, from that version of the ledger on."""
+        return Account(self.wallet, currency, account, after_version, give_up_s=self._give_up_s, token=self._token)

@@ -15,7 +15,8 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud.table.v1.table_service_pb2_grpc import TableServiceStub
 from stud_client.calling import attempts, new_request_id
 from stud_client.errors import StudError, from_result
-from stud_client.following import FIRST_PAUSE_S, LONGEST_PAUSE_S, Following, stop_task
+from stud_client.following import Following
+from stud_client.resuming import FIRST_PAUSE_S, LONGEST_PAUSE_S, stop_task
 from stud_eventlog.pauses import Pauses
 
 COMMAND_TIMEOUT_S = 10.0

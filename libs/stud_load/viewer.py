@@ -12,7 +12,7 @@ import grpc
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud_client.errors import OPERATORS_NEEDED, from_rpc
-from stud_client.following import BROKEN
+from stud_client.resuming import BROKEN
 from stud_load.checks import StreamCheck
 from stud_load.plan import LoadPlan
 from stud_load.recorder import Count, Measure, Recorder

@@ -203,6 +203,16 @@ async def test_answers_to_everybody_else_have_no_down_card(live: Live):
             assert not cards_in(update) & hidden
             async for lobby in pages(client.tables.ListTables, pb.ListTablesRequest()):
                 assert not cards_in(lobby)
+            async with client.lobby() as seen, client.me() as me:
+                assert not [line for line in (await anext(seen)).values() if cards_in(line) or bytes_in(line)]
+                assert not (await anext(me)).sittings
+        for player in table.players.values():
+            async with player.client.me() as mine:
+                (sitting,) = (await anext(mine)).sittings.values()
+                assert sitting.sitting_no == player.last.mine.sitting_no
+                assert sitting.turn.turn_id == player.last.mine.turn_id
+                assert not cards_in(sitting)
+                assert not bytes_in(sitting)
 
 
 # --- afterwards -------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from stud.common.v1 import seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud.table.v1 import table_service_pb2_grpc as rpc
 from stud_cli.local.ports import Port
-from stud_client import Endpoints, StudClient, StudError, following
+from stud_client import Endpoints, StudClient, StudError, resuming
 from stud_client.session import TableSession
 from stud_service.refusals import Refused
 from tests.support.runtime import House, serving, token, until
@@ -298,7 +298,7 @@ async def test_after_leaving_there_is_nothing_more(client):
 
 
 async def test_who_takes_nothing_loses_the_oldest_and_keeps_the_last(client, table, monkeypatch):
-    monkeypatch.setattr(following, "MAX_WAITING", 5)
+    monkeypatch.setattr(resuming, "MAX_WAITING", 5)
     async with client.watch("t") as updates:
         await versions(updates, 1)
         await table.move(20)

@@ -1,0 +1,133 @@
+"""Lobby, own facts and an account, kept by the typed client over real services, through their crashes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from stud.table.v1 import table_service_pb2 as pb
+from stud.wallet.v1 import wallet_service_pb2 as wallet
+from stud_client import StudError
+from tests.support.playing import BUY_IN, DEPOSIT, Table
+from tests.support.system import PATIENCE_S, Live, shared, until
+
+pytestmark = shared("watching")
+
+
+@asynccontextmanager
+async def kept(watched: Any) -> AsyncIterator[Any]:
+    """Takes whatever comes, so that what is kept is how it is now."""
+    taken: list[Any] = []
+
+    async def take() -> None:
+        async for thing in watched:
+            taken.append(thing)  # noqa: PERF401  (each at once)
+
+    async with watched:
+        task = asyncio.create_task(take())
+        watched.taken = taken
+        try:
+            yield watched
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+async def holds(what: Callable[[], Any], why: str = "") -> None:
+    async def is_so() -> bool:
+        return bool(what())
+
+    await until(is_so, why or "it to be so")
+
+
+async def test_the_lobby_is_kept_through_a_crash_of_the_service(live: Live):
+    async with (
+        kept(live.people.player("lobby-eve").lobby(pb.TableFilter(currency="EUR"))) as lobby,
+        await Table.begin(live, "lobby", 3) as table,
+    ):
+        await holds(lambda: lobby.tables[table.id].playing == 3 if table.id in lobby.tables else False, "three players")
+        await table.play_hand(1)
+        await table.verified(1)
+        await holds(lambda: lobby.tables[table.id].figures.hands >= 1, "figures")
+        assert lobby.tables[table.id].figures.fourth_street_percent == 100
+        await table.pause("a break")
+        await holds(lambda: lobby.tables[table.id].paused == "a break", "the pause")
+        await live.stack.restart_service("table")
+        await live.ready()
+        await holds(lambda: lobby.resumed >= 1, "the stream again")
+        assert lobby.tables[table.id].figures.hands >= 1
+        await table.resume()
+        await table.end()
+        await holds(lambda: table.id not in lobby.tables, "the table to go")
+
+
+async def test_a_players_own_facts_are_kept_through_a_crash_of_the_service(live: Live):
+    async with await Table.begin(live, "me", 2) as table:
+        (ada, player), (bea, _) = table.players.items()
+        async with kept(player.client.me()) as me:
+            on_turn, mine = await table.turn()
+            if on_turn.account == ada:
+                await holds(lambda: [turn.turn_id for turn in me.turns] == [mine.turn_id], "the turn")
+            else:
+                await holds(lambda: me.sittings and not me.turns, "no turn")
+            message = pb.SendHouseMessageRequest(account=ada, text="welcome")
+            answer = await live.people.operator.tables.SendHouseMessage(message)
+            assert (answer.accounts, answer.watching) == (1, 1)
+            await holds(lambda: [told.text for told in me.messages.values()] == ["welcome"], "the message")
+            told = len(me.taken)
+            await live.stack.restart_service("table")
+            await live.ready()
+            await holds(lambda: me.resumed >= 1 and len(me.taken) > told, "the stream again")
+            on_turn, mine = await table.turn()
+            expected = [mine.turn_id] if on_turn.account == ada else []
+            await holds(lambda: [turn.turn_id for turn in me.turns] == expected, "the same turn")
+            left = await player.client.tables.LeaveSeat(pb.LeaveSeatRequest(table=table.id))
+            await table.eye.until(lambda u: u.version >= left.version)
+            await table.play_hand(1)
+            await holds(lambda: not me.sittings, "the way home")
+            assert me.over[-1].table == table.id
+            assert me.over[-1].paid > 0
+            seen = await player.client.tables.GetMe(pb.GetMeRequest())
+            assert not seen.sittings
+        assert bea != ada
+
+
+async def test_an_account_loses_no_entry_through_a_crash_of_the_wallet(live: Live):
+    await live.ready()
+    client, name = live.people.player("acc-ada"), "acc-ada"
+    await client.wallet.OpenAccount(wallet.OpenAccountRequest(currency="EUR"))
+    with pytest.raises(StudError, match="ROLE_NOT_ALLOWED"):
+        async with live.people.player("acc-eve").account("EUR", name) as other:
+            await asyncio.wait_for(anext(other), PATIENCE_S)
+    async with kept(client.account("EUR")) as account:
+        await holds(lambda: account.taken, "the account")
+
+        async def pay(number: int) -> None:
+            paid = wallet.DepositRequest(currency="EUR", account=name, amount=1, reference=f"n{number}")
+            await live.people.cashier.wallet.Deposit(paid)
+
+        for number in range(3):
+            await pay(number)
+        await live.stack.restart_service("wallet")
+        await live.ready()
+        for number in range(3, 6):
+            await pay(number)
+        await holds(lambda: account.taken[-1].account.balance == 6, "six deposits")
+        references = [t.reference for change in account.taken for t in change.transfers]
+        assert references == [f"n{number}" for number in range(6)]
+        assert account.resumed >= 1
+
+
+async def test_an_account_says_where_the_chips_are(live: Live):
+    async with await Table.begin(live, "chips", 2) as table:
+        account, player = next(iter(table.players.items()))
+        async with player.client.account("EUR", after_version=0) as watched:
+            change = await asyncio.wait_for(anext(watched), PATIENCE_S)
+            assert change.account.balance == DEPOSIT - BUY_IN
+            assert [(escrow.table, escrow.balance) for escrow in change.account.escrows] == [(table.id, BUY_IN)]
+            assert [transfer.kind for transfer in change.transfers] == ["Deposited", "BuyInFunded"]
+        assert account
