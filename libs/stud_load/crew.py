@@ -27,6 +27,9 @@ from stud_load.wire import Lines
 AT_ONCE: Final = 4
 """Tables that are opened and seated at the same time: more would measure how long they keep each other waiting."""
 
+CLOSED_AT_ONCE: Final = 64
+"""Tables that play their last hand without think times; a thousand that hurry together would wait for each other."""
+
 COUNTED_AT_ONCE: Final = 16
 """Accounts that are asked for at the same time."""
 
@@ -156,15 +159,16 @@ class Crew:
 
     async def finish(self, told: Told) -> None:
         """Let hands end, close every table, and compare every player's book with the wallet."""
-        for player in self._players:
-            player.hurry()
-        await _all((self._close(table) for table in self.tables), told, at_once=len(self.tables))
+        await _all((self._close(table) for table in self.tables), told, at_once=CLOSED_AT_ONCE)
         ended = sum(table.hands.ended for table in self.tables)
         self.checks["hands"] = f"{sum(table.hands.verified for table in self.tables)} of {ended} verified"
         await _all((self._balance(player) for player in self._players), told, at_once=COUNTED_AT_ONCE)
         await self._check_ledger()
 
     async def _close(self, table: LoadTable) -> None:
+        for player in self._players:
+            if player.table is table:
+                player.hurry()
         try:
             await self._operator.tables.DrainTable(pb.DrainTableRequest(table=table.table_id))
             await self._until(table, lambda: table.is_quiet)

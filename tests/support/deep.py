@@ -18,6 +18,9 @@ QUICK = os.environ.get("STUD_QUICK") == "1"
 _SEARCH = "it searches"
 _ALL = "it goes through everything there is of its kind"
 _LIVES = "systems live for minutes of their own time in it"
+_LOADS = "systems are put under load in it"
+_SCREEN = "a terminal is drawn over and over in it"
+_WAITS = "it waits by the wall clock"
 NOT_QUICK = {
     "exhaustive": _SEARCH,
     "oracle": _SEARCH,
@@ -29,10 +32,21 @@ NOT_QUICK = {
     "unit/hands/test_adjudicate_made_up.py": _SEARCH,
     "unit/hands/test_impossible_hands.py": _ALL,
     "unit/referee/test_honest_hands.py": _SEARCH,
+    "unit/cli/test_asking_again.py": _WAITS,
     "unit/cli/test_escrows.py": _ALL,
+    "unit/cli/test_load.py": _LOADS,
+    "unit/cli/test_operate_calls.py": _WAITS,
     "unit/cli/test_page.py": _ALL,
+    "unit/cli/test_replay_screen.py": _SCREEN,
+    "unit/client/test_calls.py": _WAITS,
+    "unit/client/test_sessions.py": _WAITS,
+    "unit/hands/test_adjudicate_every_field.py": _ALL,
+    "unit/ledger/test_service_guards.py": _WAITS,
+    "unit/load/test_running.py": _LOADS,
+    "unit/replay/test_leaks.py": _SEARCH,
     "unit/replay/test_words.py": _ALL,
     "unit/service/test_feeds.py": _LIVES,
+    "unit/service/test_metrics_port.py": _WAITS,
     "unit/table/test_clock_set.py": _LIVES,
     "unit/table/test_feeds_are_copies.py": _LIVES,
     "unit/table/test_trouble.py": _LIVES,

@@ -10,9 +10,11 @@ import pytest
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud_client import Endpoints, StudClient, StudError
-from stud_load import Chaos, LoadPlan, Rate, Report, Target, parse_rate, run
+from stud_load import Chaos, LoadPlan, Rate, Report, Target, crew, parse_rate, run
 from stud_load.plan import RateKind
+from stud_load.player import Player
 from stud_load.recorder import Count, Measure
+from stud_load.table import LoadTable
 from tests.support.deep import not_quick
 from tests.support.load_house import Faults, open_house
 
@@ -101,6 +103,25 @@ async def test_a_service_that_nobody_needs_for_a_while_is_seen_to_stand_still():
         "wallet answered nothing",
     ]
     assert report.checks["health"] == "wallet, table asked every 0.5 s"
+
+
+async def test_only_so_many_tables_hurry_to_their_end_together(monkeypatch: pytest.MonkeyPatch):
+    """A thousand tables that play without think times at once take longer than a call may."""
+    open_then: list[set[str]] = []
+    hurry = Player.hurry
+    hurrying: dict[str, LoadTable] = {}
+
+    def seen(player: Player) -> None:
+        hurrying[player.table.table_id] = player.table
+        open_then.append({name for name, table in hurrying.items() if not table.is_closed})
+        hurry(player)
+
+    monkeypatch.setattr(Player, "hurry", seen)
+    monkeypatch.setattr(crew, "CLOSED_AT_ONCE", 2)
+    report = await played(msgspec.structs.replace(SHORT, tables=5))
+    assert report.ok, report.violations
+    assert len(hurrying) == 5
+    assert max(map(len, open_then)) == 2
 
 
 async def test_a_silence_that_outlasts_the_run_counts_with_what_has_passed():
