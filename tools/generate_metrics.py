@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from stud_service.metrics import METRICS, Metric
+from stud_service.metrics import EVERY, METRICS, Metric
 from stud_topology.services import NAMES
 from tools.pages import ROOT, write_or_check
 
@@ -15,7 +15,7 @@ BEGIN, END = "<!-- metrics -->\n", "<!-- end of metrics -->\n"
 def row(metric: Metric) -> str:
     """Return the line of one metric."""
     label = f"`{metric.label.name}`: {metric.label.meaning}" if metric.label is not None else ""
-    told_by = "all" if metric.of == NAMES else ", ".join(metric.of)
+    told_by = {EVERY: "all", NAMES: "all services"}.get(metric.of, ", ".join(metric.of))
     return f"| `{metric.name}` | {metric.kind} | {metric.meaning} | {label} | {told_by} |\n"
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import sys
 
+from edge_service import settings as edge
 from stud_service.settings import PREFIX, Variable, variables
-from stud_topology.services import BY_PORT
+from stud_topology.services import BY_PORT, EDGE
 from tools.pages import ROOT, write_or_check
 
 TARGET = ROOT / "docs/operators-reference.md"
@@ -34,6 +35,8 @@ def all_variables() -> list[Variable]:
             )
             for service in BY_PORT
         ),
+        *edge.variables(),
+        Variable(edge.LISTEN, "where the edge listens; takes precedence over `STUD_LISTEN`", EDGE.address),
         Variable("STUD_AS", "commands: who asks, where `--as` does not say", "nobody"),
         Variable("STUD_TOKEN", "commands: the token to ask with, where `--token-file` brings none", "none"),
         *(

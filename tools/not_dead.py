@@ -19,6 +19,8 @@ _.intercept_service
 _.construct_mapper
 _.list_commands
 _.on_broken_pipe
+_.on_end
+_.on_start
 _.__annotations__
 _.__signature__
 _.unraisablehook

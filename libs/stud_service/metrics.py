@@ -16,7 +16,7 @@ from stud_core.state import SYSTEM_PAUSES, Phase
 from stud_eventlog import keys
 from stud_eventlog.trouble import CODES as LOG_TROUBLES
 from stud_service.refusals import CODES
-from stud_topology.services import NAMES
+from stud_topology.services import EDGE, NAMES, PROCESSES
 
 OTHER: Final = "OTHER"
 
@@ -58,10 +58,15 @@ class Metric(NamedTuple):
     of: tuple[str, ...] = NAMES
 
 
-BUILD_INFO = Metric("stud_build_info", "gauge", "1; the build that runs", _BUILD)
-SERVING = Metric("stud_serving", "gauge", "1 where the service serves, as its health says")
-REFUSALS = Metric("stud_refusals_total", "counter", "calls and commands that were refused", _REASON)
-LOOP_LAG = Metric("stud_event_loop_lag_seconds", "histogram", "how late a timer of the process fires", None, SECONDS)
+EVERY: Final = tuple(process.name for process in PROCESSES)
+"""What the edge tells too."""
+
+BUILD_INFO = Metric("stud_build_info", "gauge", "1; the build that runs", _BUILD, of=EVERY)
+SERVING = Metric("stud_serving", "gauge", "1 where the service serves, as its health says", of=EVERY)
+REFUSALS = Metric("stud_refusals_total", "counter", "calls and commands that were refused", _REASON, of=EVERY)
+LOOP_LAG = Metric(
+    "stud_event_loop_lag_seconds", "histogram", "how late a timer of the process fires", None, SECONDS, EVERY
+)
 
 LOG_AVAILABLE = Metric("stud_log_available", "gauge", "1 where the log answers and holds what it acknowledged")
 LOG_TROUBLE = Metric(
@@ -110,6 +115,15 @@ UNSETTLED = Metric(
 )
 BLOCKED = Metric("stud_settlements_blocked", "gauge", "tables whose settlement is blocked", _CURRENCY, of=_WALLET)
 CASH_OUTS_HELD = Metric("stud_cash_outs_held", "gauge", "cash-outs that are held", _CURRENCY, of=_WALLET)
+
+_EDGE = (EDGE.name,)
+EDGE_CALLS = Metric("stud_edge_calls", "gauge", "calls and streams of browsers that are under way", of=_EDGE)
+EDGE_UPDATES = Metric("stud_edge_updates_total", "counter", "updates that were handed on to browsers", of=_EDGE)
+EDGE_CONNECTIONS = Metric("stud_edge_connections", "gauge", "connections of browsers", of=_EDGE)
+EDGE_CONNECTIONS_REFUSED = Metric(
+    "stud_edge_connections_refused_total", "counter", "connections that were one too many", of=_EDGE
+)
+EDGE_CUT_OFF = Metric("stud_edge_cut_off_total", "counter", "readers that took nothing, and were cut off", of=_EDGE)
 
 METRICS: Final = tuple(found for found in list(globals().values()) if isinstance(found, Metric))
 """All of them, in the order of this file."""

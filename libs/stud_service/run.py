@@ -10,8 +10,6 @@ Exit codes: 0 = stopped when told to, 1 = something crashed, 2 = could not start
 from __future__ import annotations
 
 import asyncio
-import atexit
-import os
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +23,7 @@ from grpc_reflection.v1alpha import reflection
 from stud_eventlog.pauses import Pauses
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_eventlog.types import EventLogError, Head, LogUnavailable, NotInitialised, UnsafeServer, UnusableUrl
-from stud_service import GRPC_CAME_FIRST, dumps, logging, stray
+from stud_service import GRPC_CAME_FIRST, dumps
 from stud_service.event_loop import new_event_loop
 from stud_service.garbage import settle_memory
 from stud_service.health import Health
@@ -37,11 +35,12 @@ from stud_service.log_watch import LogWatch
 from stud_service.loop_lag import watch_lag
 from stud_service.meters import Meters, Value
 from stud_service.metrics import BUILD_INFO, LOG_AVAILABLE, REFUSALS, SERVING, Metric
-from stud_service.metrics_port import MetricsPort, bind
+from stud_service.metrics_port import MetricsPort
 from stud_service.refusals import Refused
 from stud_service.runtime import Runtime
 from stud_service.server_options import server_options
 from stud_service.settings import ServiceSettings, SettingsError, load_settings
+from stud_service.starting import CannotStart, bind_metrics, cannot_start, log_to_standard_error
 from stud_service.tokens import KeyFileError, Verifier, load_public_key, warm_up
 from stud_topology.services import service_called
 
@@ -49,9 +48,6 @@ logger = structlog.get_logger(__name__)
 
 if TYPE_CHECKING:
     from stud_service.exposition import Exposition
-
-LAST_LINES_S = 1.0
-"""For what still waits to be logged at the end, if nobody reads it."""
 
 FIRST_WAIT_S = 0.1
 LONGEST_WAIT_S = 2.0
@@ -69,23 +65,19 @@ class App(Protocol):
         """Ends streams and finishes what has been accepted."""
 
 
-class CannotStart(Exception):
-    """What is wrong and what would help, in one line."""
-
-
 def run(name: str, factory: Callable[[Runtime], App], arguments: Sequence[str] | None = None) -> int:
     """Runs a service until SIGTERM or SIGINT and returns the exit code for the process."""
     try:
         settings = load_settings(name, sys.argv[1:] if arguments is None else arguments)
     except SettingsError as why:
-        _log_to_standard_error(name, "info")
-        return _cannot_start(why)
-    _log_to_standard_error(name, settings.log_level)
+        log_to_standard_error(name, "info")
+        return cannot_start(why)
+    log_to_standard_error(name, settings.log_level)
     if not settings.allow_core:
         try:
             dumps.forbid()  # before any key is read
         except OSError as why:
-            return _cannot_start(
+            return cannot_start(
                 CannotStart(f"dumps cannot be forbidden ({why.strerror}): accept with STUD_ALLOW_CORE=1")
             )
     if GRPC_CAME_FIRST:
@@ -94,19 +86,7 @@ def run(name: str, factory: Callable[[Runtime], App], arguments: Sequence[str] |
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             return runner.run(Process(name, settings).run(factory))
     except CannotStart as why:
-        return _cannot_start(why)
-
-
-def _log_to_standard_error(name: str, level: str) -> None:
-    lines = logging.configure(name, level)
-    stray.take_over()
-    # After an exception that nobody caught was reported, and before the interpreter ends what still runs.
-    atexit.register(lines.flush, LAST_LINES_S)
-
-
-def _cannot_start(why: Exception) -> int:
-    logger.error("cannot_start", why=str(why))
-    return 2
+        return cannot_start(why)
 
 
 class Process:
@@ -175,20 +155,7 @@ class Process:
 
     def _bind_metrics(self) -> MetricsPort | None:
         """Whoever watches sees a service that waits for its log, too."""
-        host, port = self.settings.metrics_host, self.settings.metrics_port
-        if not port:
-            return None
-        try:
-            listener = bind(host, port)
-        except OSError as why:
-            problem = os.strerror(why.errno or 0)
-            raise CannotStart(
-                f"cannot serve metrics on {host}:{port} ({problem}): set STUD_METRICS_PORT, 0 for none, or "
-                "STUD_METRICS_HOST"
-            ) from None
-        metrics = MetricsPort(listener, self._exposition)
-        metrics.start()
-        return metrics
+        return bind_metrics(self.settings.metrics_host, self.settings.metrics_port, self._exposition)
 
     async def _connect(self) -> RedisEventLog | None:
         """Waits for the log as long as it takes. Returns None if told to stop first."""

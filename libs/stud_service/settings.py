@@ -67,8 +67,8 @@ def _text(most: int) -> Callable[[str], str]:
     return read
 
 
-def _folder(text: str) -> Path:
-    """What no file system has a name for is no folder that may still come."""
+def folder(text: str) -> Path:
+    """Reads the path of a directory: what no file system has a name for is none that may still come."""
     if not text.strip():
         raise ValueError("want a directory, such as var/keys; . is the current one")
     if len(text.encode()) > MAX_PATH or any(len(part.encode()) > MAX_NAME for part in Path(text).parts):
@@ -95,7 +95,9 @@ def _log_level(level: str) -> str:
     return level.lower()
 
 
-def _number(least: int, most: int = MANY) -> Callable[[str], int]:
+def number(least: int, most: int = MANY) -> Callable[[str], int]:
+    """Returns what reads a whole number within bounds."""
+
     def read(text: str) -> int:
         if not DIGITS.fullmatch(text) or not least <= int(text) <= most:
             raise ValueError(f"want a whole number from {least} to {most}")
@@ -129,7 +131,7 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
     listen: Annotated[str, About("where the service listens; STUD_TABLE_LISTEN and so on take precedence", _listen)] = (
         "127.0.0.1:0"
     )
-    keys_dir: Annotated[Path, About("keys for tokens and cards", _folder)] = Path("var/keys")
+    keys_dir: Annotated[Path, About("keys for tokens and cards", folder)] = Path("var/keys")
     log_level: Annotated[str, About(f"lowest level logged: {', '.join(LOG_LEVELS)}", _log_level)] = "info"
     currencies: Annotated[tuple[str, ...], About("currencies that are served", _currencies)] = CURRENCIES
     allow_volatile: Annotated[bool, About("accept a server that may lose commits: for experiments", _switch)] = False
@@ -137,55 +139,55 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
     allow_core: Annotated[
         bool, About("dumps of the process and debuggers: they show keys that open cards", _switch)
     ] = False
-    stop_grace_ms: Annotated[int, About("milliseconds to finish calls in when stopping", _number(0, 600_000))] = 5_000
-    call_timeout_ms: Annotated[int, About("milliseconds for a call without a deadline", _number(1, 600_000))] = 15_000
+    stop_grace_ms: Annotated[int, About("milliseconds to finish calls in when stopping", number(0, 600_000))] = 5_000
+    call_timeout_ms: Annotated[int, About("milliseconds for a call without a deadline", number(1, 600_000))] = 15_000
     jwt_issuer: Annotated[str, About("who must have issued a token", _text(256))] = "stud"
     jwt_audience: Annotated[str, About("who a token must be for", _text(256))] = "stud"
     token_max_life_s: Annotated[
         int,
         About(
             "seconds from a token's issue (`iat`, else from now) to its end at most; a year is the most",
-            _number(60, MAX_LIFE_S),
+            number(60, MAX_LIFE_S),
         ),
     ] = MAX_LIFE_S
     build: Annotated[str, About("name of the build, noted in every commit: 1 to 64 characters", _text(64))] = (
         msgspec.field(default_factory=build_name)
     )
     calls_per_s: Annotated[
-        int, About("calls a second of an account (staff: fifty times as many); faster ones wait", _number(1))
+        int, About("calls a second of an account (staff: fifty times as many); faster ones wait", number(1))
     ] = 20
-    calls_burst: Annotated[int, About("calls of an account at once, after a quiet time", _number(1))] = 100
+    calls_burst: Annotated[int, About("calls of an account at once, after a quiet time", number(1))] = 100
     commands_per_s: Annotated[
-        int, About("commands a second of an account at a table that answer no turn and no prompt", _number(1))
+        int, About("commands a second of an account at a table that answer no turn and no prompt", number(1))
     ] = 2
-    commands_burst: Annotated[int, About("such commands at once, after a quiet time", _number(1))] = 20
+    commands_burst: Annotated[int, About("such commands at once, after a quiet time", number(1))] = 20
     streams_per_account: Annotated[
-        int, About("streams of an account at a service (staff: fifty times as many)", _number(1))
+        int, About("streams of an account at a service (staff: fifty times as many)", number(1))
     ] = 32
-    streams: Annotated[int, About("streams of a process", _number(1))] = 20_000
+    streams: Annotated[int, About("streams of a process", number(1))] = 20_000
     lobby_streams_per_account: Annotated[
-        int, About("streams of an account that watch the lobby (staff: fifty times as many)", _number(1))
+        int, About("streams of an account that watch the lobby (staff: fifty times as many)", number(1))
     ] = 4
-    lobby_streams: Annotated[int, About("streams of a process that watch the lobby", _number(1))] = 2_000
+    lobby_streams: Annotated[int, About("streams of a process that watch the lobby", number(1))] = 2_000
     lobby_interval_ms: Annotated[
-        int, About("milliseconds between two messages about changes to who watches the lobby", _number(50, 60_000))
+        int, About("milliseconds between two messages about changes to who watches the lobby", number(50, 60_000))
     ] = 500
     subscribe_within_ms: Annotated[
-        int, About("milliseconds until a Play stream must have subscribed", _number(1, 600_000))
+        int, About("milliseconds until a Play stream must have subscribed", number(1, 600_000))
     ] = 10_000
     connections: Annotated[
-        int, About("connections to a process, as far as it may open files; any more are closed", _number(1))
+        int, About("connections to a process, as far as it may open files; any more are closed", number(1))
     ] = 10_000
     calls_per_connection: Annotated[
-        int, About("calls and streams at once on a connection; more wait in the client", _number(1))
+        int, About("calls and streams at once on a connection; more wait in the client", number(1))
     ] = 1_000
-    health_watchers: Annotated[int, About("health streams of a process", _number(1))] = 256
-    reflection_streams: Annotated[int, About("reflection streams of a process", _number(1))] = 16
+    health_watchers: Annotated[int, About("health streams of a process", number(1))] = 256
+    reflection_streams: Annotated[int, About("reflection streams of a process", number(1))] = 16
     heavy_percent: Annotated[
-        int, About("percent of a process's time for heavy questions, such as old logs", _number(1, 100))
+        int, About("percent of a process's time for heavy questions, such as old logs", number(1, 100))
     ] = 10
     metrics_port: Annotated[
-        int, About("port for Prometheus (`GET /metrics`), one for each process; 0 = none", _number(0, 65_535))
+        int, About("port for Prometheus (`GET /metrics`), one for each process; 0 = none", number(0, 65_535))
     ] = 0
     metrics_host: Annotated[
         str, About("address of this machine for that port; nobody is asked for a token there", _host)
@@ -203,22 +205,24 @@ class Variable(NamedTuple):
 def variables() -> list[Variable]:
     """Returns all that a service reads from its environment."""
     defaults, found = ServiceSettings(build=""), []
-    for name, about in _about().items():
-        default = "version of the package" if name == "build" else _in_text(getattr(defaults, name))
+    for name, field in about(ServiceSettings).items():
+        default = "version of the package" if name == "build" else in_text(getattr(defaults, name))
         if name == "listen":
             default = f"{BY_PORT[0].address} … {BY_PORT[-1].port}"
         if name == "metrics_port":
             default = f"{BY_PORT[0].metrics_port} … {BY_PORT[-1].metrics_port}"
-        found.append(Variable(PREFIX + name.upper(), about.meaning, default))
+        found.append(Variable(PREFIX + name.upper(), field.meaning, default))
     return found
 
 
-def _about() -> dict[str, About]:
-    hints = get_type_hints(ServiceSettings, include_extras=True)
-    return {name: hints[name].__metadata__[0] for name in ServiceSettings.__struct_fields__}
+def about(settings: type[msgspec.Struct]) -> dict[str, About]:
+    """Returns what each field of a process's settings is for."""
+    hints = get_type_hints(settings, include_extras=True)
+    return {name: hints[name].__metadata__[0] for name in settings.__struct_fields__}
 
 
-def _in_text(default: object) -> str:
+def in_text(default: object) -> str:
+    """Returns a default as one would write it."""
     if isinstance(default, bool):
         return str(int(default))
     return ",".join(default) if isinstance(default, tuple) else str(default)
@@ -236,30 +240,39 @@ def load_settings(
     variable_of_listen = f"{PREFIX}{name.upper()}_LISTEN"
     listen = flags.listen or environ.get(variable_of_listen) or environ.get(f"{PREFIX}LISTEN")
     given: dict[str, Any] = {"metrics_port": service_called(name).metrics_port}
+    given |= read_fields(about(ServiceSettings), environ, (variable_of_listen, listen or service_called(name).address))
+    if flags.allow_stacked_decks:
+        given["allow_stacked_decks"] = True
+    return ServiceSettings(**given)
+
+
+def read_fields(fields: Mapping[str, About], environ: Mapping[str, str], listen: tuple[str, str]) -> dict[str, Any]:
+    """Returns the value of each field that is given; `listen` names the variable of that field, and its text. Raises
+    SettingsError, which names every variable that cannot be used.
+    """
+    given: dict[str, Any] = {}
     problems: list[str] = []
-    for field, about in _about().items():
+    for field, described in fields.items():
         variable = PREFIX + field.upper()
         text = environ.get(variable)
         if field == "listen":
-            variable, text = variable_of_listen, listen or service_called(name).address
+            variable, text = listen
         if text is None:
             continue
         try:
-            given[field] = about.read(check_text(text, MAX_PATH))
+            given[field] = described.read(check_text(text, MAX_PATH))
         except ValueError as wanted:  # which does not quote the value: a URL may hold a password
             problems.append(f"{variable}: {wanted}")
     if problems:
         raise SettingsError("; ".join(problems))
-    if flags.allow_stacked_decks:
-        given["allow_stacked_decks"] = True
-    return ServiceSettings(**given)
+    return given
 
 
 def load_keys_dir(environ: Mapping[str, str] | None = None) -> Path:
     """Returns where the environment says that keys are, whatever else it says. Raises SettingsError."""
     text = (os.environ if environ is None else environ).get(f"{PREFIX}KEYS_DIR")
     try:
-        return ServiceSettings(build="").keys_dir if text is None else _folder(check_text(text, MAX_PATH))
+        return ServiceSettings(build="").keys_dir if text is None else folder(check_text(text, MAX_PATH))
     except ValueError as wanted:
         raise SettingsError(f"{PREFIX}KEYS_DIR: {wanted}") from None
 

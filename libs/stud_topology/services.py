@@ -78,12 +78,20 @@ SERVICES: Final = (
 last to the first.
 """
 
+EDGE: Final = Service("edge", 7109, None, None, ())
+"""What browsers talk to, where anybody wants it: it hands calls on to the services, decides nothing, and has neither a
+log nor a key. So it is none of SERVICES: nobody waits for it, and all else goes on without it.
+"""
+
+PROCESSES: Final = (*SERVICES, EDGE)
+"""All that there is to start; the edge last, since it asks all the others."""
+
 NAMES: Final = tuple(service.name for service in SERVICES)
 BY_PORT: Final = tuple(sorted(SERVICES, key=lambda service: service.port))
 
 
 def service_called(name: str, services: Iterable[Service] = SERVICES) -> Service:
-    """Raises ValueError, naming the services there are."""
+    """Raises ValueError, naming the services there are. The edge is found in PROCESSES."""
     for service in services:
         if service.name == name:
             return service

@@ -50,6 +50,7 @@ CASES: dict[str, Case] = {
         },
         "70x120",
     ),
+    "StudEdgeFull": Case({'stud_edge_connections_refused_total{service="edge"}': "0x10 1x120"}, "5x120"),
     "StudLogTrouble": Case({'stud_log_trouble{service="table", code="LOG_AWAY"}': "1x120"}, "_x120"),
     "StudLogFillsUp": Case(
         {"stud_log_memory_limit_bytes": f"{GIB}x120", "stud_log_memory_bytes": f"{0.72 * GIB}x120"},

@@ -17,7 +17,7 @@ from stud_topology import services
 from tests.arch.repository import ROOT, text_of, tracked_files
 
 SERVICES = services.NAMES
-PORTS = {service.name: service.port for service in services.SERVICES}
+PORTS = {service.name: service.port for service in services.PROCESSES}
 PACKAGES = {p.parent.name for p in tracked_files() if p.name == "py.typed"}
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 DOCKERFILE = (ROOT / "deploy/docker/Dockerfile").read_text()
@@ -55,7 +55,7 @@ def test_the_compose_file_follows_its_schema():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", [*SERVICES, services.EDGE.name])
 def test_each_service_is_started_by_its_command_and_checked_by_grpc_health(name: str):
     service = COMPOSE["services"][name]
     assert service["command"] == ["python", "-m", f"{name}_service"]
@@ -63,11 +63,12 @@ def test_each_service_is_started_by_its_command_and_checked_by_grpc_health(name:
     port = str(PORTS[name])
     assert service["environment"]["STUD_LISTEN"] == f"0.0.0.0:{port}"
     assert service["healthcheck"]["test"] == ["CMD", "python", "-m", "stud_service.healthcheck", f"127.0.0.1:{port}"]
-    metrics = str(services.service_called(name).metrics_port)
+    metrics = str(services.service_called(name, services.PROCESSES).metrics_port)
     assert service["environment"]["STUD_METRICS_PORT"] == metrics
     assert service["ports"] == [f"127.0.0.1:{number}:{number}" for number in (port, metrics)]
     assert service["restart"] == "unless-stopped"
-    assert f"redis://{name}:" in service["environment"]["STUD_REDIS_URL"]
+    if name in SERVICES:
+        assert f"redis://{name}:" in service["environment"]["STUD_REDIS_URL"]
 
 
 @pytest.mark.parametrize("name", COMPOSE["services"])
@@ -131,6 +132,12 @@ MAY_HAVE: dict[str, tuple[set[str], set[str], set[str]]] = {
         GRAFANA,
         set(),
     ),
+    # Nobody checks a token at the edge, and nothing of it is kept: no key, no password, no folder.
+    "edge": (
+        set(),
+        {"STUD_LISTEN", "STUD_METRICS_HOST", "STUD_METRICS_PORT", *ENDPOINTS},
+        set(),
+    ),
 }
 SAID_OF_A_CONTAINER = {
     *("image", "build", "entrypoint", "command", "restart", "init", "depends_on", "healthcheck", "stop_grace_period"),
@@ -173,8 +180,9 @@ def test_memory_leaves_no_trace_and_is_mounted_as_every_runtime_can(name: str):
     assert options <= {"", "mode", "size", "rw", "ro", "nosuid", "nodev", "noexec"}
 
 
-def test_commands_in_the_container_for_operators_find_the_services():
-    environment = COMPOSE["services"]["init"]["environment"]
+@pytest.mark.parametrize("name", ["init", services.EDGE.name])
+def test_commands_in_the_container_for_operators_find_the_services_and_so_does_the_edge(name: str):
+    environment = COMPOSE["services"][name]["environment"]
     found = load_endpoints(Path("/nonexistent"), environment)
     assert dict(found) == {name: f"{name}:{PORTS[name]}" for name in SERVICES}
     assert {variable: environment[variable] for variable in ENDPOINTS}.keys() == ENDPOINTS
@@ -233,7 +241,7 @@ def test_the_image_runs_as_nobody_special_on_a_slim_base():
     assert "-slim-" in final[0]
     users = [line.split()[1] for line in final if line.startswith("USER ")]
     assert users == ["10001:10001"]
-    assert all(COMPOSE["services"][name]["user"] == users[0] for name in ("init", *SERVICES))
+    assert all(COMPOSE["services"][name]["user"] == users[0] for name in ("init", "edge", *SERVICES))
 
 
 def test_what_the_dockerfile_copies_exists_and_is_not_ignored():

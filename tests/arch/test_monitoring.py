@@ -17,7 +17,7 @@ from stud_core.state import SYSTEM_PAUSES
 from stud_eventlog.trouble import CODES as LOG_TROUBLES
 from stud_service.metrics import METRICS, OTHER
 from stud_service.refusals import CODES
-from stud_topology.services import SERVICES
+from stud_topology.services import PROCESSES
 from tests.arch.repository import ROOT
 from tools import generate_metrics
 
@@ -129,7 +129,7 @@ def test_everything_that_is_measured_is_looked_at():
 def test_prometheus_asks_every_service_where_it_answers():
     (job,) = CONFIG["scrape_configs"]
     asked = {config["labels"]["service"]: config["targets"] for config in job["static_configs"]}
-    assert asked == {service.name: [f"{service.name}:{service.metrics_port}"] for service in SERVICES}
+    assert asked == {service.name: [f"{service.name}:{service.metrics_port}"] for service in PROCESSES}
     assert CONFIG["rule_files"] == ["rules.yml"]
 
 

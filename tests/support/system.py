@@ -80,7 +80,7 @@ class LiveStack(LocalSystem):
         ensure_dev_keys(self.keys_dir)
         await self.server.start()
         await self._initialise()
-        await asyncio.gather(*(self.start_service(name) for name in SERVICES))
+        await asyncio.gather(*(self.start_service(name) for name in self.names))
         self._is_up = True
 
     async def stop(self) -> None:

@@ -27,7 +27,8 @@ Pid = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 
 class RunningSystem(msgspec.Struct):
     """What ``var/stud.json`` says. ``marks`` tell each process from a later one of its number (`mark_of`); those of an
-    earlier build, which wrote none, are told by their command lines. ``metrics``: where Prometheus asks each service.
+    earlier build, which wrote none, are told by their command lines. ``metrics``: where Prometheus asks each service;
+    ``web``: where browsers find the edge, if there is one.
     """
 
     redis_url: str
@@ -38,6 +39,7 @@ class RunningSystem(msgspec.Struct):
     pids: dict[str, Pid]
     marks: dict[str, str] = {}
     metrics: dict[str, str] = {}
+    web: str = ""
 
 
 def write_running(path: Path, running: RunningSystem) -> None:

@@ -15,7 +15,7 @@ from typing import Final
 
 from stud_cli.local.disk import full_disk
 from stud_cli.local.pid_file import SERVER
-from stud_cli.local.system import SERVICES, LocalSystem, LocalSystemError
+from stud_cli.local.system import LocalSystem, LocalSystemError
 
 DEATHS: Final = 5
 WITHIN_S: Final = 60.0
@@ -31,7 +31,7 @@ async def keep(system: LocalSystem, changed: Callable[[], None] = lambda: None) 
     """Keep everything running until the system is stopped; ``changed`` is told when processes are new ones. Raises
     LocalSystemError when something cannot be kept.
     """
-    keepers = [asyncio.create_task(_Keeper(system, name, changed).keep()) for name in (SERVER, *SERVICES)]
+    keepers = [asyncio.create_task(_Keeper(system, name, changed).keep()) for name in (SERVER, *system.names)]
     try:
         done, _ = await asyncio.wait(keepers, return_when=asyncio.FIRST_EXCEPTION)
         for keeper in done:

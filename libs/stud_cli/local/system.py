@@ -1,4 +1,5 @@
-"""The whole system on one machine: an embedded server and the four services, each a process of its own.
+"""The whole system on one machine: an embedded server and the four services, each a process of its own; and the edge
+for browsers where it is wanted.
 
 Used by ``stud up``, ``stud demo``, ``stud rehearse`` and the tests. Once the server is ready all services are
 started at once, since none needs another to start; `supervisor` starts again what dies; stopping goes in order,
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Self
 
@@ -38,10 +39,12 @@ FIRST_PORT = services.LOG_PORT
 TAIL_BYTES = 64 * 1024
 """How much of the end of a log is looked at."""
 
-PORTS = (SERVER, *(service.name for service in services.BY_PORT))
-"""Who listens on the first port, the next one, and so on."""
+EDGE = services.EDGE.name
 
-ROW = services.METRICS_ABOVE + len(PORTS)
+PORTS = (SERVER, *(service.name for service in services.BY_PORT))
+"""Who listens on the first port, the next one, and so on; the edge on the last before their metrics."""
+
+ROW = services.EDGE.metrics_port - FIRST_PORT + 1
 """So many ports belong to one system: each service's metrics are some above it."""
 
 SILENT_S = 40.0
@@ -71,22 +74,24 @@ class LocalSystem:
         first_port: int = 0,
         allow_stacked_decks: bool = False,
         cut_torn_tail: bool = False,
+        web: bool = False,
         environ: Mapping[str, str] | None = None,
         report: Report = lambda _: None,
         console: Console | None = None,
     ) -> None:
-        """``first_port``: those from it on are used, as PORTS says; 0 = whatever is free. ``console``: where a long
-        start is shown.
+        """``first_port``: those from it on are used, as PORTS says; 0 = whatever is free. ``web``: with the edge.
+        ``console``: where a long start is shown.
         """
-        self._own = {} if first_port else {name: Port() for name in _listeners()}
-        row = {name: first_port + above for name, above in _listeners().items()}
+        self.names = (*SERVICES, EDGE) if web else SERVICES
+        self._own = {} if first_port else {name: Port() for name in _listeners(self.names)}
+        row = {name: first_port + above for name, above in _listeners(self.names).items()}
         self.data_dir = data_dir
         self.keys_dir = data_dir / "keys"
         self.report = report
         self.server = EmbeddedServer(data_dir / "redis", port=first_port)
         ports = {name: self._own[name].number for name in row} if self._own else row
-        self.ports = {name: ports[name] for name in SERVICES}
-        self.metrics_ports = {name: ports[metrics_of(name)] for name in SERVICES}
+        self.ports = {name: ports[name] for name in self.names}
+        self.metrics_ports = {name: ports[metrics_of(name)] for name in self.names}
         self.processes: dict[str, asyncio.subprocess.Process] = {}
         self.stopping = False
         self.silent_s = SILENT_S
@@ -95,14 +100,23 @@ class LocalSystem:
         self._first_port = first_port
         self._allow_stacked = allow_stacked_decks
         self._may_cut = cut_torn_tail
-        self._environ = dict(environ or {})
+        self.environ = dict(environ or {})
         self._metrics_host = os.environ.get("STUD_METRICS_HOST", HOST)
         self._metrics_port = os.environ.get("STUD_METRICS_PORT", "")
 
     @property
     def endpoints(self) -> dict[str, str]:
         """Service name -> host:port."""
-        return {name: f"127.0.0.1:{port}" for name, port in self.ports.items()}
+        return {name: self.address_of(name) for name in SERVICES}
+
+    @property
+    def web(self) -> str:
+        """host:port of the edge; empty where there is none."""
+        return self.address_of(EDGE) if EDGE in self.names else ""
+
+    def address_of(self, name: str) -> str:
+        """Return where a service, or the edge, listens."""
+        return f"{HOST}:{self.ports[name]}"
 
     @property
     def metrics(self) -> dict[str, str]:
@@ -144,8 +158,8 @@ class LocalSystem:
     async def _start(self) -> None:
         if self._metrics_port not in {"", NO_METRICS}:
             raise LocalSystemError(
-                f"STUD_METRICS_PORT names one port, and here are {len(SERVICES)} services: leave it out (each has one "
-                "of its row, see --port), or set 0 for none"
+                f"STUD_METRICS_PORT names one port, and here are {len(self.names)} services: leave it out (each has "
+                "one of its row, see --port), or set 0 for none"
             )
         (self.data_dir / "logs").mkdir(parents=True, exist_ok=True)
         if problem := full_disk(self.data_dir):
@@ -168,7 +182,7 @@ class LocalSystem:
         if self._own or self.server.is_external:
             return
         own: dict[str, Port] = {}
-        for name, above in {SERVER: 0, **_listeners()}.items():
+        for name, above in {SERVER: 0, **_listeners(self.names)}.items():
             number = self._first_port + above
             try:
                 own[name] = Port(number)
@@ -225,7 +239,7 @@ class LocalSystem:
     async def _start_services(self) -> None:
         """Start all at once and tell of each that is healthy; the first that cannot be started is what is raised."""
         with self._waiting() as waiting:
-            starts = [asyncio.create_task(self._start_and_tell(name, waiting)) for name in SERVICES]
+            starts = [asyncio.create_task(self._start_and_tell(name, waiting)) for name in self.names]
             try:
                 done, _ = await asyncio.wait(starts, return_when=asyncio.FIRST_EXCEPTION)
             finally:
@@ -238,7 +252,7 @@ class LocalSystem:
     async def _start_and_tell(self, name: str, waiting: Waiting) -> None:
         await self._start_process(name)
         await self._wait_healthy(name, waiting)
-        self.report(f"{name:<8} {self.endpoints[name]}, metrics {self.metrics.get(name, 'nowhere')}")
+        self.report(f"{name:<8} {self.address_of(name)}, metrics {self.metrics.get(name, 'nowhere')}")
 
     async def start_service(self, name: str) -> None:
         """Start one service and wait until it is healthy. Raises LocalSystemError with the end of its log."""
@@ -263,19 +277,28 @@ class LocalSystem:
         return self.data_dir / "logs" / f"{name}.log"
 
     def _module(self, name: str) -> str:
-        return services.service_called(name).module
+        return services.service_called(name, services.PROCESSES).module
 
     def _environment(self, name: str) -> dict[str, str]:
         return {
             **os.environ,
-            "STUD_REDIS_URL": self.redis_url,
-            "STUD_KEYS_DIR": str(self.keys_dir),
-            f"STUD_{name.upper()}_LISTEN": self.endpoints[name],
+            **(self._of_the_edge() if name == EDGE else self._of_a_service()),
+            f"STUD_{name.upper()}_LISTEN": self.address_of(name),
             "STUD_METRICS_HOST": self._metrics_host,
             "STUD_METRICS_PORT": str(self.metrics_ports[name]) if self.metrics else NO_METRICS,
-            "STUD_ALLOW_STACKED_DECKS": "1" if self._allow_stacked else "0",
-            **self._environ,
+            **self.environ,
         }
+
+    def _of_a_service(self) -> dict[str, str]:
+        return {
+            "STUD_REDIS_URL": self.redis_url,
+            "STUD_KEYS_DIR": str(self.keys_dir),
+            "STUD_ALLOW_STACKED_DECKS": "1" if self._allow_stacked else "0",
+        }
+
+    def _of_the_edge(self) -> dict[str, str]:
+        """It has neither a log nor keys."""
+        return {f"STUD_{name.upper()}_ENDPOINT": address for name, address in self.endpoints.items()}
 
     def _waiting(self) -> Waiting:
         """Only a start is drawn: later there may be something else on the screen."""
@@ -284,13 +307,13 @@ class LocalSystem:
     async def _wait_healthy(self, name: str, waiting: Waiting) -> None:
         """Wait for a service as long as it makes progress with its log. Raises LocalSystemError."""
         process = self.processes[name]
-        patience, grpc_name = Patience(self.silent_s), services.service_called(name).grpc_name
+        patience, grpc_name = Patience(self.silent_s), services.service_called(name, services.PROCESSES).grpc_name
         while True:
             if process.returncode is not None:
                 raise LocalSystemError(f"{name} ended with {process.returncode} at start: {self.last_words(name)}")
             if not (self._is_up or self.server.running):
                 raise LocalSystemError(f"the log's server died: {self.server.why_it_ended()}")
-            problem, commits = await asyncio.to_thread(_asked, self.endpoints[name], grpc_name)
+            problem, commits = await asyncio.to_thread(_asked, self.address_of(name), grpc_name)
             if problem is None:
                 return
             patience.heard(commits)
@@ -323,7 +346,7 @@ class LocalSystem:
 
     async def _stop(self) -> None:
         self.stopping = True
-        for name in reversed(SERVICES):
+        for name in reversed(self.names):
             process = self.processes.pop(name, None)
             if process is not None and process.returncode is None:
                 await end(process, STOP_WITHIN_S)
@@ -335,7 +358,9 @@ class LocalSystem:
         if self.server.running and self.server.pid is not None:
             pids[SERVER] = self.server.pid
         folders = str(self.data_dir), str(self.keys_dir)
-        return RunningSystem(self.redis_url, self.endpoints, *folders, os.getpid(), pids, metrics=self.metrics)
+        return RunningSystem(
+            self.redis_url, self.endpoints, *folders, os.getpid(), pids, metrics=self.metrics, web=self.web
+        )
 
 
 def metrics_of(name: str) -> str:
@@ -343,9 +368,9 @@ def metrics_of(name: str) -> str:
     return f"{name}'s metrics"
 
 
-def _listeners() -> dict[str, int]:
-    """Who listens besides the log's server, and how far above its port."""
-    above = {name: number for number, name in enumerate(PORTS) if name != SERVER}
+def _listeners(names: Collection[str]) -> dict[str, int]:
+    """Who of them listens, and how far above the port of the log's server."""
+    above = {process.name: process.port - FIRST_PORT for process in services.PROCESSES if process.name in names}
     return above | {metrics_of(name): number + services.METRICS_ABOVE for name, number in above.items()}
 
 

@@ -23,7 +23,7 @@ from stud_service.metrics import (
     VIEWERS,
     Metric,
 )
-from stud_topology.services import NAMES
+from stud_topology.services import PROCESSES
 from tests.support.runtime import logged
 
 
@@ -113,7 +113,7 @@ def test_the_table_names_each_metric_once_and_each_is_told_by_a_service():
         assert (metric.kind == "counter") == metric.name.endswith("_total")
         assert (metric.kind == "histogram") == bool(metric.bounds)
         assert list(metric.bounds) == sorted(set(metric.bounds))
-        assert set(metric.of) <= set(NAMES)
+        assert set(metric.of) <= {process.name for process in PROCESSES}
         assert metric.meaning
 
 
