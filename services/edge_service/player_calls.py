@@ -13,6 +13,9 @@ PLAYER_CALLS: Final = frozenset(
         "/stud.rules.v1.RulesService/RankHand",
         "/stud.table.v1.TableService/ListTables",
         "/stud.table.v1.TableService/GetTable",
+        "/stud.table.v1.TableService/WatchLobby",
+        "/stud.table.v1.TableService/GetMe",
+        "/stud.table.v1.TableService/WatchMe",
         "/stud.table.v1.TableService/TakeSeat",
         "/stud.table.v1.TableService/AddChips",
         "/stud.table.v1.TableService/LeaveSeat",
@@ -28,6 +31,7 @@ PLAYER_CALLS: Final = frozenset(
         "/stud.table.v1.TableService/Watch",
         "/stud.wallet.v1.WalletService/OpenAccount",
         "/stud.wallet.v1.WalletService/GetAccount",
+        "/stud.wallet.v1.WalletService/WatchAccount",
         "/stud.wallet.v1.WalletService/ListTransfers",
     }
 )
