@@ -39,7 +39,7 @@ class Viewer:
     ``why`` how it ends: with a refusal, or with OK (None).
     """
 
-    __slots__ = ("_held", "_told", "accepts", "account", "awaits", "dropped", "drops", "queue", "why")
+    __slots__ = ("_held", "_told", "accepts", "account", "awaits", "dropped", "drops", "queue", "table", "why")
 
     def __init__(
         self,
@@ -48,9 +48,12 @@ class Viewer:
         *,
         accepts: Iterable[int] = (),
         drops: Counter[str] | None = None,
+        table: str = "",
     ) -> None:
+        """``table`` is what results name, where that may be one of several."""
         self.account = account
         self.accepts = frozenset(accepts)
+        self.table = table
         self.awaits = b""
         self.drops: Counter[str] = Counter() if drops is None else drops
         self.queue: asyncio.Queue[Outgoing | bytes | None] = asyncio.Queue(limit + 1)
@@ -222,7 +225,7 @@ def _result(viewer: Viewer, step: Step, done: Done | None) -> bytes:
     if done is None or not viewer.awaits or (viewer.account, viewer.awaits) != (done.account, done.digest):
         return b""
     viewer.awaits = b""
-    return result_part(done.request_id, step.version)
+    return result_part(done.request_id, step.version, viewer.table)
 
 
 def _cannot_be_shown() -> Refused:

@@ -103,7 +103,7 @@ NO_SEAT = pb.TableUpdate(mine=pb.PrivateView()).SerializeToString()
 """Tells a viewer who is told only what changes that there is nothing of their own any more."""
 
 
-def result_part(request_id: str, version: int) -> bytes:
+def result_part(request_id: str, version: int, table: str = "") -> bytes:
     """Return the bytes that add the result of a command to the update of what it did."""
-    result = pb.CommandResult(request_id=request_id, version=version)
+    result = pb.CommandResult(request_id=request_id, version=version, table=table)
     return pb.TableUpdate(result=result).SerializeToString()

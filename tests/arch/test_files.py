@@ -87,6 +87,7 @@ SHORT_TASKS = {
     "libs/stud_service/feeds.py",  # parts of the reader, which has a context of its own
     "libs/stud_service/run.py",  # waits of the process itself
     "services/table_service/play.py",  # the half of a call that listens
+    "services/table_service/several.py",  # parts of a call
 }
 
 

@@ -179,7 +179,7 @@ async def test_no_answer_keeps_more_than_the_beginning_of_what_a_client_sent(tmp
         who = game.on_turn
         stream = Stream(game, who)
         for name in pb.PlayRequest.DESCRIPTOR.fields_by_name:
-            if name == "subscribe":
+            if name in {"subscribe", "unsubscribe"}:
                 continue
             for table in (game.id, "t" * 60_000):
                 body = type(getattr(pb.PlayRequest(), name))(table=table, request_id="\u20ac" * 20_000)

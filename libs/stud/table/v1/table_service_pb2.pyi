@@ -211,6 +211,12 @@ class _CapabilityEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Capability
     """`mine` is left out of an update without `reset` where it is as it was in the update before; an empty one (sitting_no
     is 0) = the viewer has no seat any more.
     """
+    CAPABILITY_SEVERAL_TABLES: _Capability.ValueType  # 4
+    """Further tables may be subscribed to, and unsubscribed from, on the same Play stream; what this stream's first
+    Subscribe accepts holds for all of them. Each result names its table. Where a later Subscribe is refused, a
+    CommandResult with its `table`, a reason and no request_id says so, and the stream goes on. Each further table counts
+    as a stream of the account. A table that is shown closed is told no more of; the stream ends with OK after the last.
+    """
 
 class Capability(_Capability, metaclass=_CapabilityEnumTypeWrapper):
     """What a client understands beyond the first version of this contract. Every later change of what arrives on a stream is
@@ -230,6 +236,12 @@ for anything may wait up to 20 milliseconds for the next.
 CAPABILITY_MINE_DELTA: Capability.ValueType  # 3
 """`mine` is left out of an update without `reset` where it is as it was in the update before; an empty one (sitting_no
 is 0) = the viewer has no seat any more.
+"""
+CAPABILITY_SEVERAL_TABLES: Capability.ValueType  # 4
+"""Further tables may be subscribed to, and unsubscribed from, on the same Play stream; what this stream's first
+Subscribe accepts holds for all of them. Each result names its table. Where a later Subscribe is refused, a
+CommandResult with its `table`, a reason and no request_id says so, and the stream goes on. Each further table counts
+as a stream of the account. A table that is shown closed is told no more of; the stream ends with OK after the last.
 """
 Global___Capability: _TypeAlias = Capability  # noqa: Y015
 
@@ -2359,8 +2371,30 @@ class ChooseShowResponse(_message.Message):
 Global___ChooseShowResponse: _TypeAlias = ChooseShowResponse  # noqa: Y015
 
 @_typing.final
+class Unsubscribe(_message.Message):
+    """No more of a table on this stream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    table: _builtins.str
+    """Table id."""
+    def __init__(
+        self,
+        *,
+        table: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["table", b"table"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Unsubscribe: _TypeAlias = Unsubscribe  # noqa: Y015
+
+@_typing.final
 class Subscribe(_message.Message):
-    """Start of a stream."""
+    """Start of a stream; with CAPABILITY_SEVERAL_TABLES also of a further table on it."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -2400,7 +2434,9 @@ Global___Subscribe: _TypeAlias = Subscribe  # noqa: Y015
 
 @_typing.final
 class PlayRequest(_message.Message):
-    """What a player sends: Subscribe first, then commands for the same table."""
+    """What a player sends: Subscribe first, then commands for the same table; with CAPABILITY_SEVERAL_TABLES for any table
+    that is subscribed to. Commands for one table are taken in order.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -2415,6 +2451,7 @@ class PlayRequest(_message.Message):
     LEAVE_SEAT_FIELD_NUMBER: _builtins.int
     SET_PRE_ACTION_FIELD_NUMBER: _builtins.int
     CLEAR_PRE_ACTION_FIELD_NUMBER: _builtins.int
+    UNSUBSCRIBE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def subscribe(self) -> Global___Subscribe:
         """First message."""
@@ -2459,6 +2496,12 @@ class PlayRequest(_message.Message):
     def clear_pre_action(self) -> Global___ClearPreActionRequest:
         """Take the choice back."""
 
+    @_builtins.property
+    def unsubscribe(self) -> Global___Unsubscribe:
+        """Stop a table's updates; only with CAPABILITY_SEVERAL_TABLES. What is queued is still sent; there is no result. A
+        stream without a table ends with OK.
+        """
+
     def __init__(
         self,
         *,
@@ -2473,12 +2516,13 @@ class PlayRequest(_message.Message):
         leave_seat: Global___LeaveSeatRequest | None = ...,
         set_pre_action: Global___SetPreActionRequest | None = ...,
         clear_pre_action: Global___ClearPreActionRequest | None = ...,
+        unsubscribe: Global___Unsubscribe | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "add_chips", b"add_chips", "body", b"body", "choose_show", b"choose_show", "clear_pre_action", b"clear_pre_action", "leave_seat", b"leave_seat", "post_ante", b"post_ante", "set_pre_action", b"set_pre_action", "set_preferences", b"set_preferences", "sit_in", b"sit_in", "sit_out", b"sit_out", "subscribe", b"subscribe"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "add_chips", b"add_chips", "body", b"body", "choose_show", b"choose_show", "clear_pre_action", b"clear_pre_action", "leave_seat", b"leave_seat", "post_ante", b"post_ante", "set_pre_action", b"set_pre_action", "set_preferences", b"set_preferences", "sit_in", b"sit_in", "sit_out", b"sit_out", "subscribe", b"subscribe", "unsubscribe", b"unsubscribe"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "add_chips", b"add_chips", "body", b"body", "choose_show", b"choose_show", "clear_pre_action", b"clear_pre_action", "leave_seat", b"leave_seat", "post_ante", b"post_ante", "set_pre_action", b"set_pre_action", "set_preferences", b"set_preferences", "sit_in", b"sit_in", "sit_out", b"sit_out", "subscribe", b"subscribe"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "add_chips", b"add_chips", "body", b"body", "choose_show", b"choose_show", "clear_pre_action", b"clear_pre_action", "leave_seat", b"leave_seat", "post_ante", b"post_ante", "set_pre_action", b"set_pre_action", "set_preferences", b"set_preferences", "sit_in", b"sit_in", "sit_out", b"sit_out", "subscribe", b"subscribe", "unsubscribe", b"unsubscribe"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["subscribe", "act", "post_ante", "choose_show", "sit_out", "sit_in", "set_preferences", "add_chips", "leave_seat", "set_pre_action", "clear_pre_action"]  # noqa: Y015
+    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["subscribe", "act", "post_ante", "choose_show", "sit_out", "sit_in", "set_preferences", "add_chips", "leave_seat", "set_pre_action", "clear_pre_action", "unsubscribe"]  # noqa: Y015
     _WhichOneofArgType_body: _TypeAlias = _typing.Literal["body", b"body"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_body) -> _WhichOneofReturnType_body | None: ...
 
@@ -2516,6 +2560,7 @@ class CommandResult(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     METADATA_FIELD_NUMBER: _builtins.int
     LEGAL_FIELD_NUMBER: _builtins.int
+    TABLE_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """The command's request_id; if it is too long, its beginning."""
     version: _builtins.int
@@ -2524,6 +2569,8 @@ class CommandResult(_message.Message):
     """Name of a reason when refused; empty = accepted."""
     text: _builtins.str
     """For people; may change."""
+    table: _builtins.str
+    """Table id; only with CAPABILITY_SEVERAL_TABLES."""
     @_builtins.property
     def metadata(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """What would have been right: "rule", "legal", "min", "max" and the like."""
@@ -2541,10 +2588,11 @@ class CommandResult(_message.Message):
         text: _builtins.str = ...,
         metadata: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         legal: _abc.Iterable[_seat_pb2.Option] | None = ...,
+        table: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["legal", b"legal", "metadata", b"metadata", "reason", b"reason", "request_id", b"request_id", "text", b"text", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["legal", b"legal", "metadata", b"metadata", "reason", b"reason", "request_id", b"request_id", "table", b"table", "text", b"text", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
