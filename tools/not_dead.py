@@ -36,7 +36,6 @@ _.rehearse
 # Fields of the contract and of the log: written for whoever reads them there, knobs that wait for a rule
 _.deck_ref
 _.prompt_deadline_ms
-_.rathole_ms
 _.referee_has_figures
 _.referee_rake
 _.table_rake

@@ -226,9 +226,12 @@ class ChipsAdded(E, frozen=True, gc=False):
 
 
 class SatOut(E, frozen=True, gc=False):
+    """``leaves_at_ms``: when the seat is given up if they are not back by then, 0 = by no clock."""
+
     sitting_no: int
     seat: int
     reason: OutReason
+    leaves_at_ms: int = 0
 
 
 class SatIn(E, frozen=True, gc=False):
@@ -244,18 +247,24 @@ class PreferencesSet(E, frozen=True, gc=False):
 
 
 class LeaveRequested(E, frozen=True, gc=False):
+    """``idle``: not they asked for it, they sat out too long."""
+
     sitting_no: int
     seat: int
+    idle: bool = False
 
 
 class CashOutRequested(E, frozen=True, gc=False):
-    """``claim`` is absent when the sitting never sat (the wallet then pays what its escrow holds)."""
+    """``claim`` is absent when the sitting never sat (the wallet then pays what its escrow holds). Until
+    ``back_until_ms`` the account has to bring the claim back if it sits down here again; 0 = it need not.
+    """
 
     currency: str
     sitting_no: int
     account: str
     claim: int | None
     after_hand: int
+    back_until_ms: int = 0
 
 
 class PlayerLeft(E, frozen=True, gc=False):
@@ -348,12 +357,15 @@ class TurnStarted(E, frozen=True, gc=False):
 
 
 class ClockRestarted(E, frozen=True, gc=False):
-    """A fresh full deadline for an open turn or prompt after a fault of ours; exactly one id is set."""
+    """A fresh full deadline for an open turn, a prompt or a sitting that sits out, after a fault of ours; exactly one
+    of the three is set.
+    """
 
     turn_id: int | None
     prompt_id: int | None
     deadline_ms: int
     reason: str
+    sitting_no: int | None = None
 
 
 class ActionTaken(E, frozen=True, gc=False):

@@ -58,6 +58,8 @@ PLAYNOW: Final = Ruleset(
     no_rake_before_fourth=True,
     seats=8,
     pre_check_call_any=False,
+    sit_out_max_ms=None,
+    sit_out_max_hands=None,
 )
 
 WILLIAM_HILL: Final = Ruleset(
@@ -94,6 +96,8 @@ WILLIAM_HILL: Final = Ruleset(
     no_rake_before_fourth=True,
     seats=8,
     pre_check_call_any=False,
+    sit_out_max_ms=None,
+    sit_out_max_hands=None,
 )
 
 RULESETS: Final = {ruleset.name: ruleset for ruleset in (PLAYNOW, WILLIAM_HILL)}

@@ -121,6 +121,8 @@ class Ruleset(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     no_rake_before_fourth: bool
     seats: int
     pre_check_call_any: bool
+    sit_out_max_ms: int | None
+    sit_out_max_hands: int | None
 
 
 class TableConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -91,6 +91,8 @@ class Sitting(S, gc=False):
     ``pending`` is funded but not playable; ``top_up_no`` counts requests, ``top_up_open`` is the amount of
     the one awaiting the wallet (0 none); ``last_hand`` the last hand dealt in (0 none). Of the last top-up there
     are ``top_up_amount``, why it was refused (empty: it was not), and the balance where that was too small.
+    While a player sits out ``out_until_ms`` is when their seat is given up (0 = by no clock), and ``hands_missed``
+    counts the hands that were started without them.
     A RESERVED sitting holds its seat; a CASHING_OUT or HELD one has already freed it (``seat`` is then history).
     """
 
@@ -105,6 +107,8 @@ class Sitting(S, gc=False):
     muck_losing: bool
     sitting_out: bool = False
     out_reason: OutReason | None = None
+    out_until_ms: int = 0
+    hands_missed: int = 0
     pending: int = 0
     top_up_no: int = 0
     top_up_open: int = 0
@@ -113,6 +117,13 @@ class Sitting(S, gc=False):
     top_up_amount: int = 0
     top_up_refused: str = ""
     top_up_balance: int | None = None
+
+
+class Left(msgspec.Struct, frozen=True, gc=False):
+    """What an account took along when it left, and until when it has to bring that back."""
+
+    stack: int
+    until_ms: int
 
 
 class Prompt(msgspec.Struct, frozen=True, gc=False):
@@ -216,6 +227,7 @@ class Table(S, gc=False):
     paid_out: int = 0
     rake_taken: int = 0
     ended_rake: int = 0  # of it, what the last hand said it took
+    left: dict[str, Left] = msgspec.field(default_factory=dict)  # by account; replaced when it changes
 
     @property
     def rules(self) -> TableConfig:

@@ -14,6 +14,8 @@ from stud_core.rejection import Problem, Reason
 from stud_core.ruleset import BringInKind, BuyInLimit, Ruleset, TableConfig
 
 MAX_CLOCK_MS: Final = 600_000
+MIN_ABSENCE_MS: Final = 1_000
+MAX_MEMORY_MS: Final = 86_400_000
 MAX_RAKE_BPS: Final = 1_000
 ALL_BPS: Final = 10_000
 
@@ -43,15 +45,16 @@ RANGES: Final[dict[str, tuple[int, int]]] = {
     "time_bank_ms": (0, 0),
     "min_buy_in": (1, MAX_AMOUNT),
     "max_buy_in": (1, MAX_AMOUNT),
-    "rathole_ms": (0, 0),
+    "rathole_ms": (0, MAX_MEMORY_MS),
     "rake_bps": (0, MAX_RAKE_BPS),
     "rake_cap": (0, MAX_AMOUNT),
     "seats": (2, 8),
+    "sit_out_max_ms": (MIN_ABSENCE_MS, MAX_MEMORY_MS),
+    "sit_out_max_hands": (1, 1_000),
 }
 """Least and greatest value of every knob that is a number; a name counts its characters, a limit its one amount.
 
-Tables in XTS may rake more; only they may have clocks of 0. Nothing plays by a time bank or a memory of what a leaver
-took along, so no table may promise one.
+Tables in XTS may rake more; only they may have clocks of 0. Nothing plays by a time bank, so no table may promise one.
 """
 
 _CLOCKS: Final = ("action_clock_ms", "ante_clock_ms", "show_clock_ms")

@@ -17,6 +17,7 @@ class ClockKind(StrEnum):
     ANTE = "ante"
     SHOW = "show"
     RESERVATION = "reservation"
+    SIT_OUT = "sit_out"
 
 
 class Clock(msgspec.Struct, frozen=True, gc=False):
@@ -42,6 +43,8 @@ def _running(table: Table) -> Iterator[tuple[ClockKind, int, str, int, int]]:
         if sitting.status is Sit.RESERVED:
             number = sitting.sitting_no
             yield ClockKind.RESERVATION, sitting.seat, sitting.account, sitting.expires_at_ms, number
+        elif sitting.status is Sit.SEATED and sitting.out_until_ms:
+            yield ClockKind.SIT_OUT, sitting.seat, sitting.account, sitting.out_until_ms, sitting.sitting_no
     hand = table.hand
     if hand is None:
         return

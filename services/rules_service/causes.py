@@ -52,6 +52,10 @@ def _sat_out(_state: Table, events: Sequence[Any], meta: Meta, _open: OpenCards)
     return (cmd.SitOut(meta.actor),)
 
 
+def _leave_requested(_state: Table, events: Sequence[Any], meta: Meta, _open: OpenCards) -> Sequence[cmd.Command]:
+    return (cmd.Tick() if events[0].idle else cmd.LeaveSeat(meta.actor),)
+
+
 def _ante_missed(state: Table, _events: Sequence[Any], meta: Meta, _open: OpenCards) -> Sequence[cmd.Command]:
     if not meta.actor:
         return (cmd.Tick(),)
@@ -129,7 +133,7 @@ _CAUSES: dict[type, Cause] = {
     ev.SatOut: _sat_out,
     ev.SatIn: _by_account(lambda _, account: cmd.SitIn(account)),
     ev.PreferencesSet: _by_account(_preferences),
-    ev.LeaveRequested: _by_account(lambda _, account: cmd.LeaveSeat(account)),
+    ev.LeaveRequested: _leave_requested,
     ev.PlayerLeft: _by_event(lambda e: cmd.RecordCashOut(e.sitting_no, e.paid)),
     ev.CashOutHeld: _by_event(lambda e: cmd.RecordCashOutBlocked(e.sitting_no, e.reason)),
     ev.DeckReady: _by_event(lambda e: cmd.RecordDeck(e.hand_no, e.commitment)),

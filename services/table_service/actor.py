@@ -47,7 +47,7 @@ from table_service.clocks import (
     asks_somebody,
     deadline_of,
     due_at,
-    hand_deadline,
+    fresh_deadline,
     silent_at,
     waits_for_cards,
 )
@@ -152,8 +152,7 @@ class TableActor:
     def start(self) -> None:
         """Begin to take commands; an open clock starts afresh before any timeout may be taken."""
         self._mailbox.start(self.runtime, f"table {self.table_id}")
-        hand = self.table.hand
-        if hand is not None and (hand.turn_seat or hand.prompts):
+        if asks_somebody(self.table) or fresh_deadline(self.table) is not None:
             self._lost_time = SERVICE_RESTARTED
             self.post(RestartClocks(SERVICE_RESTARTED))
         self.post(Tick())  # a reservation that was made by a clock ahead of ours would last too long
@@ -532,7 +531,7 @@ class TableActor:
     def _plan(self) -> None:
         """Set the one timer: the next deadline, the next hand, or at once where a clock lost time."""
         wake = due_at(self.table, self._ended_at_ms, self._asked_at_ms)
-        if self._lost_time and hand_deadline(self.table) is not None:
+        if self._lost_time and fresh_deadline(self.table) is not None:
             wake = 0
         if self._writer.refused is not None:
             wake = 0
@@ -546,12 +545,12 @@ class TableActor:
             self.post(Tick())
             return
         now = self.runtime.clock()
-        due, of_hand = next_deadline(self.table), hand_deadline(self.table)
+        due, afresh = next_deadline(self.table), fresh_deadline(self.table)
         silent = silent_at(self.table, self._asked_at_ms)
-        if self._lost_time and of_hand is not None:
+        if self._lost_time and afresh is not None:
             self.post(RestartClocks(self._lost_time))
         elif due is not None and due <= now:
-            if of_hand is not None and now - of_hand > LATE_MS:
+            if afresh is not None and now - afresh > LATE_MS:
                 self.post(RestartClocks("LATE_TIMER"))
             self.post(Tick())  # after fresh clocks it takes what they do not affect: reservations
         elif silent is not None and silent <= now:

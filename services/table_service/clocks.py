@@ -9,7 +9,7 @@ from stud_core.commands import Act, ChooseShow, Command, PostAnte, SetPreference
 from stud_core.gate import hand_gate
 from stud_core.prompts import answered_by
 from stud_core.state import Table
-from stud_core.timers import next_deadline
+from stud_core.timers import idle_times, next_deadline
 
 LATE_MS = 1000
 """A timer or an append that is later than this is our fault: the clock starts afresh (architecture.md, "Time")."""
@@ -69,14 +69,14 @@ def _open_question(table: Table, command: Command) -> int | None:
     return None
 
 
-def hand_deadline(table: Table) -> int | None:
-    """Return the earliest deadline of the running hand; a reservation's is not among them."""
+def fresh_deadline(table: Table) -> int | None:
+    """Return the earliest of the deadlines that are set afresh where time was lost; a reservation's is not."""
+    due = idle_times(table)
     hand = table.hand
-    if hand is None:
-        return None
-    due = [prompt.deadline_ms for prompt in hand.prompts if prompt.deadline_ms]
-    if hand.deadline_ms:
-        due.append(hand.deadline_ms)
+    if hand is not None:
+        due += [prompt.deadline_ms for prompt in hand.prompts if prompt.deadline_ms]
+        if hand.deadline_ms:
+            due.append(hand.deadline_ms)
     return min(due, default=None)
 
 

@@ -25,7 +25,7 @@ _PHASES = {
 }
 AT_A_SEAT = (Sit.RESERVED, Sit.SEATED, Sit.LEAVING)
 
-_FREE, _BETWEEN_HANDS, _NOT_DEALT_IN = 1, 7, 10
+_FREE, _BETWEEN_HANDS, _NOT_DEALT_IN = 1, 9, 12
 """How much is seen of a seat that nobody has, or whose player is in no hand, or was not dealt in."""
 
 
@@ -139,7 +139,7 @@ def _free(seat: int) -> tuple[Any, ...]:
 
 
 def _of_sitting(sitting: Sitting) -> tuple[Any, ...]:
-    """What is seen of a seat between hands: fields 1 to 6 and 17 of ``SeatView``."""
+    """What is seen of a seat between hands: fields 1 to 6, 17, 20 and 21 of ``SeatView``."""
     return (
         sitting.seat,
         sitting.account,
@@ -148,6 +148,8 @@ def _of_sitting(sitting: Sitting) -> tuple[Any, ...]:
         sitting.pending,
         sitting.sitting_out,
         sitting.sitting_no,
+        sitting.out_until_ms,
+        sitting.hands_missed,
     )
 
 
@@ -175,11 +177,12 @@ def _seat_part(shown: tuple[Any, ...]) -> bytes:
     out = view.seats.add(seat=shown[0])
     if len(shown) > _FREE:
         out.account, out.status, out.stack, out.pending, out.sitting_out, out.sitting_no = shown[1:7]
+        out.leaves_at_ms, out.hands_missed = shown[7:9]
     if len(shown) > _BETWEEN_HANDS:
-        out.ante_prompted, out.show_prompted, out.paid = shown[7:10]
+        out.ante_prompted, out.show_prompted, out.paid = shown[9:12]
     if len(shown) > _NOT_DEALT_IN:
         out.dealt_in = True
-        out.live, out.all_in, out.bet, up, out.down_count, face_up, out.hand_in_words, taken = shown[10:]
+        out.live, out.all_in, out.bet, up, out.down_count, face_up, out.hand_in_words, taken = shown[12:]
         out.up.extend([to_card(c) for c in up])
         out.shown.extend([to_card(c) for c in face_up])
         if taken is not None:

@@ -29,7 +29,6 @@ SPOKEN = "tests/unit/core/test_house_rules.py"
 
 NOT_PLAYED = {
     "time_bank_ms": "no table may promise one yet",
-    "rathole_ms": "no table may promise one yet",
 }
 NOT_SAID = {**NOT_PLAYED, "river_shortage": "the page asks `river_plan`, as the game does, and tells what comes of it"}
 NOT_JUDGED = {
@@ -39,7 +38,9 @@ NOT_JUDGED = {
     "pre_check_call_any": "a check or call that was chosen ahead is a check or call",
     "auto_post_default": "what a player has switched on is an event",
     "muck_losing_default": "what a player has switched on is an event",
-    **dict.fromkeys(("min_buy_in", "max_buy_in", "top_up"), "chips come from the wallet, which has moved them"),
+    **dict.fromkeys(
+        ("min_buy_in", "max_buy_in", "top_up", "rathole_ms"), "chips come from the wallet, which has moved them"
+    ),
 }
 """Knobs that a hand is not judged by, and why the referee's second opinion need not know them."""
 

@@ -24,8 +24,16 @@ def deadlines(state: Table) -> list[int]:
     """Every clock that runs."""
     reserved = [s.expires_at_ms for s in state.sittings.values() if s.status is Sit.RESERVED]
     hand = state.hand
+    reserved += [s.out_until_ms for s in state.sittings.values() if s.sitting_out and _may_lose_the_seat(state, s)]
     of_hand = [] if hand is None else [hand.deadline_ms, *[prompt.deadline_ms for prompt in hand.prompts]]
     return [deadline for deadline in reserved + of_hand if deadline]
+
+
+def _may_lose_the_seat(state: Table, sitting: Sitting) -> bool:
+    """No hand that they were dealt into, or have anted for, is still to be played or judged."""
+    hand = state.hand
+    anted = hand is not None and not hand.dealt_in and hand.live[sitting.seat]
+    return sitting.status is Sit.SEATED and sitting.last_hand <= state.verified_hand and not anted
 
 
 class Moves(WatchedTable):
@@ -195,7 +203,14 @@ class Moves(WatchedTable):
             return
         choices = (None, True, False)
         auto_post, muck = choices[preferences % 3], choices[preferences // 3 % 3]
-        events = self.commit(cmd.TakeSeat(free[0], None, self.amount(n), auto_post, muck))
+        amount = self.amount(n)
+        owed = self.absences.owed(free[0], self.now_ms)
+        if owed is not None:
+            owed = min(owed, self.config.max_buy_in or owed)
+            if amount < owed:
+                assert self.reject(cmd.TakeSeat(free[0], None, amount)).reason is Reason.BUY_IN_TOO_SMALL
+            amount = max(amount, owed)
+        events = self.commit(cmd.TakeSeat(free[0], None, amount, auto_post, muck))
         asked = events[0]
         assert isinstance(asked, ev.BuyInRequested)
         if funded:
@@ -235,6 +250,9 @@ class Moves(WatchedTable):
         rules, hand = self.config.ruleset, self.state.hand
         if hand is not None and hand.deadline_ms:
             assert hand.deadline_ms == self.now_ms + rules.action_clock_ms
+        for sitting in self.state.sittings.values():
+            if sitting.out_until_ms:
+                assert sitting.out_until_ms == self.now_ms + (rules.sit_out_max_ms or 0)
         clock = rules.ante_clock_ms if self.awaited is Awaited.ANTES else rules.show_clock_ms
         for prompt in hand.prompts if hand is not None else ():
             assert prompt.deadline_ms == (self.now_ms + clock if clock else 0)

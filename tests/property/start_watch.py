@@ -30,7 +30,7 @@ class StartWatch:
                     self.asked = dict.fromkeys(event.prompted, ("ante", event.deadline_ms))
                 case ev.ShowPrompted():
                     self.asked[event.seat] = (event.kind.name, event.deadline_ms)
-                case ev.ClockRestarted(turn_id=None):
+                case ev.ClockRestarted(turn_id=None, sitting_no=None):
                     self.asked = {seat: (what, event.deadline_ms) for seat, (what, _) in self.asked.items()}
                 case ev.AntePosted() | ev.AnteMissed() | ev.HandShown() | ev.HandMucked():
                     self.asked.pop(event.seat, None)

@@ -62,12 +62,14 @@ DRAWN = st.builds(
     min_buy_in=st.sampled_from([ONE_CHIP, BuyInLimit(amount=7), BuyInLimit(small_bets=1), BuyInLimit(small_bets=10)]),
     max_buy_in=st.sampled_from([None, BuyInLimit(small_bets=10), BuyInLimit(small_bets=40)]),
     top_up=st.sampled_from(TopUp),
-    rathole_ms=st.just(0),
+    rathole_ms=st.sampled_from([0, 0, 1_000, 600_000]),
     rake_bps=st.sampled_from([0, 1, 250, 1_000, 10_000]),
     rake_cap=st.sampled_from([None, 0, 1, 90, 10**9]),
     no_rake_before_fourth=st.booleans(),
     seats=st.sampled_from([8, 8, 8, 2, 3, 4, 5, 6, 7]),
     pre_check_call_any=st.booleans(),
+    sit_out_max_ms=st.sampled_from([None, None, 1_000, 600_000]),
+    sit_out_max_hands=st.sampled_from([None, None, 1, 3]),
 )
 
 

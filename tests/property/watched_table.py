@@ -8,6 +8,7 @@ from stud_core.evolve import fold
 from stud_core.rejection import Rejection
 from stud_core.ruleset import TableConfig
 from stud_wire.commits import Meta, decode_commit, encode_commit
+from tests.property.absence_watch import AbsenceWatch
 from tests.property.betting_watch import BettingWatch
 from tests.property.card_watch import CardWatch
 from tests.property.pot_watch import PotWatch
@@ -30,6 +31,7 @@ class WatchedTable(CheckedTable):
         self.cards = CardWatch(config, self.dealer)
         self.pots = PotWatch(config, self.purse, self.betting, self.dealer)
         self.starts = StartWatch(config)
+        self.absences = AbsenceWatch(config)
         self.awaited = Awaited.NOTHING
         self.sound = True
         super().__init__(config, self.dealer, refold=False)
@@ -42,6 +44,7 @@ class WatchedTable(CheckedTable):
 
     def written(self, version: int, events: list[ev.Event]) -> None:
         self.starts.see(events, self.now_ms)
+        self.absences.see(events, self.now_ms)
         super().written(version, events)
         self._check_chips()
         self.awaited = awaited(self.state)

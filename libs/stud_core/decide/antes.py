@@ -5,6 +5,7 @@ from __future__ import annotations
 from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.commands import Context
+from stud_core.decide.away import put_out
 from stud_core.decide.boundary import boundary
 from stud_core.decide.draft import Answer, Draft
 from stud_core.gate import hand_gate, is_ready
@@ -40,7 +41,7 @@ def _sit_out_broke(draft: Draft) -> None:
     state = draft.state
     for sitting in list(state.sittings.values()):
         if sitting.status is Sit.SEATED and not sitting.stack and not sitting.sitting_out:
-            draft.emit(ev.SatOut(sitting.sitting_no, sitting.seat, ev.OutReason.NO_CHIPS))
+            put_out(draft, sitting, ev.OutReason.NO_CHIPS)
 
 
 def post(draft: Draft, seat: int) -> None:
@@ -69,7 +70,7 @@ def post_ante(state: Table, command: cmd.PostAnte, ctx: Context) -> Answer:
     else:
         draft.emit(ev.AnteMissed(draft.state.running.hand_no, sitting.seat))
         if not sitting.sitting_out:
-            draft.emit(ev.SatOut(sitting.sitting_no, sitting.seat, ev.OutReason.REQUESTED))
+            put_out(draft, sitting, ev.OutReason.REQUESTED)
     finish(draft)
     return draft
 

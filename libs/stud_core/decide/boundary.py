@@ -7,21 +7,16 @@ just have become final or a sitting free; each part checks for itself whether it
 from __future__ import annotations
 
 from stud_core import events as ev
+from stud_core.decide.away import send_off_idle
 from stud_core.decide.draft import Draft
+from stud_core.decide.returning import back_until
+from stud_core.presence import in_hand
 from stud_core.ruleset import TableConfig, TopUp
-from stud_core.state import Life, Phase, Sit, Sitting, Table
+from stud_core.state import Life, Sit, Sitting
 
 SEAT_LEFT = "SEAT_LEFT"
 TABLE_NOT_OPEN = "TABLE_NOT_OPEN"
 RESERVATION_EXPIRED = "RESERVATION_EXPIRED"
-
-
-def in_hand(state: Table, sitting: Sitting) -> bool:
-    """Whether the sitting was dealt into the running hand, or has posted its ante for the coming one."""
-    hand = state.hand
-    if hand is None or state.seats[sitting.seat] != sitting.sitting_no:
-        return False
-    return hand.live[sitting.seat] if hand.phase is Phase.ANTES else sitting.last_hand == hand.hand_no
 
 
 def release(draft: Draft, sitting: Sitting, reason: str) -> None:
@@ -46,6 +41,7 @@ def free_leavers(draft: Draft) -> None:
                 sitting.account,
                 claim=sitting.stack + sitting.pending,
                 after_hand=sitting.last_hand,
+                back_until_ms=back_until(state, sitting, draft.ctx.now_ms),
             )
         )
 
@@ -72,6 +68,7 @@ def _fits(config: TableConfig, sitting: Sitting) -> bool:
 def boundary(draft: Draft) -> None:
     """Do whatever is due now."""
     add_pending_chips(draft)
+    send_off_idle(draft)
     free_leavers(draft)
     go_on_closing(draft)
 

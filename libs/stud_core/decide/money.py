@@ -9,9 +9,10 @@ from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.amounts import MAX_AMOUNT
 from stud_core.commands import Context
-from stud_core.decide.boundary import boundary, go_on_closing, in_hand
+from stud_core.decide.boundary import boundary, go_on_closing
 from stud_core.decide.draft import Answer, Draft
 from stud_core.decide.seating import not_asked, seated, unknown
+from stud_core.presence import in_hand
 from stud_core.rejection import Reason, Rejection
 from stud_core.ruleset import TopUp
 from stud_core.state import CASH_OUT_BLOCKED, Life, Sit, Sitting, Table

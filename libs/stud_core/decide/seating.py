@@ -9,9 +9,12 @@ from stud_core import events as ev
 from stud_core.amounts import MAX_AMOUNT
 from stud_core.commands import Context
 from stud_core.decide import acting, antes, showing
+from stud_core.decide.away import put_out
 from stud_core.decide.boundary import SEAT_LEFT, boundary, release
 from stud_core.decide.draft import Answer, Draft
+from stud_core.decide.returning import left_behind
 from stud_core.decide.rules import cite
+from stud_core.house_rules.saying import seconds
 from stud_core.prompts import answered_by
 from stud_core.rejection import Reason, Rejection
 from stud_core.state import Life, Phase, Sit, Sitting, Table
@@ -37,13 +40,9 @@ def take_seat(state: Table, command: cmd.TakeSeat, ctx: Context) -> Answer:
     seat = command.seat or next((s for s in range(1, seats + 1) if not state.seats[s]), 0)
     if not seat:
         return Rejection(Reason.TABLE_FULL, f"all {seats} seats are taken", rule)
-    least, most = config.min_buy_in, MAX_AMOUNT if config.max_buy_in is None else config.max_buy_in
-    if command.amount < least:
-        text = f"the minimum buy-in is {least}, not {command.amount}"
-        return Rejection(Reason.BUY_IN_TOO_SMALL, text, cite(ruleset, "P4", "W2"), least=least, most=most)
-    if command.amount > most:
-        text = f"the maximum buy-in is {most}, not {command.amount}"
-        return Rejection(Reason.BUY_IN_TOO_LARGE, text, cite(ruleset, "P3", "B.19"), least=least, most=most)
+    outside = _outside_limits(state, command.account, command.amount, ctx.now_ms)
+    if outside is not None:
+        return outside
     auto_post, muck = command.auto_post, command.muck_losing
     return [
         ev.BuyInRequested(
@@ -58,6 +57,25 @@ def take_seat(state: Table, command: cmd.TakeSeat, ctx: Context) -> Answer:
             muck_losing=ruleset.muck_losing_default if muck is None else muck,
         )
     ]
+
+
+def _outside_limits(state: Table, account: str, amount: int, now_ms: int) -> Rejection | None:
+    """Refuse a buy-in that is too small or too large; whoever left a short while ago brings back what they took."""
+    config = state.rules
+    least, most = config.min_buy_in, MAX_AMOUNT if config.max_buy_in is None else config.max_buy_in
+    left = left_behind(state, account, now_ms)
+    back = 0 if left is None else min(left.stack, most)
+    if amount < least:
+        text, rule = f"the minimum buy-in is {least}, not {amount}", cite(config.ruleset, "P4", "W2")
+        return Rejection(Reason.BUY_IN_TOO_SMALL, text, rule, least=max(least, back), most=most)
+    if left is not None and amount < back:
+        wait = seconds(1000 * -(-(left.until_ms - now_ms) // 1000))
+        text = f"the account left this table with {left.stack}: for {wait} more it buys in for {back} at least"
+        return Rejection(Reason.BUY_IN_TOO_SMALL, f"{text}, not {amount}", "B.19", least=back, most=most)
+    if amount > most:
+        text, rule = f"the maximum buy-in is {most}, not {amount}", cite(config.ruleset, "P3", "B.19")
+        return Rejection(Reason.BUY_IN_TOO_LARGE, text, rule, least=max(least, back), most=most)
+    return None
 
 
 def unknown(state: Table, sitting_no: int) -> Rejection:
@@ -113,7 +131,7 @@ def sit_out(state: Table, command: cmd.SitOut, ctx: Context) -> Answer:
         return Rejection(Reason.ALREADY_SITTING_OUT, "the account is sitting out already")
     draft = Draft(state, ctx)
     seat = sitting.seat
-    draft.emit(ev.SatOut(sitting.sitting_no, seat, ev.OutReason.REQUESTED))
+    put_out(draft, sitting, ev.OutReason.REQUESTED)
     hand = state.hand
     if hand is not None:
         if hand.phase is Phase.ANTES:

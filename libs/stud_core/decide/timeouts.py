@@ -7,10 +7,11 @@ from stud_core import events as ev
 from stud_core.betting import default_action, is_forced
 from stud_core.commands import Context
 from stud_core.decide import acting, antes, showing
-from stud_core.decide.boundary import RESERVATION_EXPIRED, go_on_closing, release
+from stud_core.decide.away import put_out, send_off_idle
+from stud_core.decide.boundary import RESERVATION_EXPIRED, free_leavers, go_on_closing, release
 from stud_core.decide.draft import Answer, Draft
 from stud_core.decide.seating import RESERVATION_MS
-from stud_core.state import Phase, Sit, Sitting, Table
+from stud_core.state import Hand, Phase, Sit, Sitting, Table
 from stud_core.timers import next_deadline
 
 
@@ -31,6 +32,8 @@ def tick(state: Table, _command: cmd.Tick, ctx: Context) -> Answer:
         for prompt in hand.prompts:
             if prompt.deadline_ms and prompt.deadline_ms <= now:
                 _miss_prompt(draft, prompt.seat, hand.phase)
+    if send_off_idle(draft):
+        free_leavers(draft)
     go_on_closing(draft)
     return draft
 
@@ -64,20 +67,29 @@ def _miss_prompt(draft: Draft, seat: int, phase: Phase) -> None:
 def _sit_out(draft: Draft, seat: int, reason: ev.OutReason) -> None:
     sitting = draft.state.at(seat)
     if sitting.status is Sit.SEATED and not sitting.sitting_out:
-        draft.emit(ev.SatOut(sitting.sitting_no, seat, reason))
+        put_out(draft, sitting, reason)
 
 
 def restart_clocks(state: Table, command: cmd.RestartClocks, ctx: Context) -> Answer:
-    """Give the open turn and each open prompt a fresh full deadline; an outage of ours never folds a player."""
-    hand = state.hand
-    if hand is None:
-        return []
+    """Give the open turn, each open prompt and whoever sits out a fresh full deadline: an outage of ours never folds a
+    player, and takes nobody's seat.
+    """
     draft = Draft(state, ctx)
-    ruleset = state.rules.ruleset
+    if state.hand is not None:
+        _restart_hand(draft, state.hand, command.reason)
+    clock = state.rules.ruleset.sit_out_max_ms or 0
+    for sitting in state.sittings.values():
+        if sitting.out_until_ms:
+            number = sitting.sitting_no
+            draft.emit(ev.ClockRestarted(None, None, draft.deadline(clock), command.reason, number))
+    return draft
+
+
+def _restart_hand(draft: Draft, hand: Hand, reason: str) -> None:
+    ruleset = draft.state.rules.ruleset
     if hand.turn_seat and hand.deadline_ms:
         deadline = draft.deadline(ruleset.action_clock_ms)
-        draft.emit(ev.ClockRestarted(hand.turn_id, None, deadline, command.reason))
+        draft.emit(ev.ClockRestarted(hand.turn_id, None, deadline, reason))
     clock = ruleset.ante_clock_ms if hand.phase is Phase.ANTES else ruleset.show_clock_ms
     for prompt_id in sorted({prompt.prompt_id for prompt in hand.prompts if prompt.deadline_ms}):
-        draft.emit(ev.ClockRestarted(None, prompt_id, draft.deadline(clock), command.reason))
-    return draft
+        draft.emit(ev.ClockRestarted(None, prompt_id, draft.deadline(clock), reason))

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from stud_core import events as ev
 from stud_core.betting import cap, two_remain
-from stud_core.evolve.changes import put, set_stack
+from stud_core.evolve.changes import own, put, set_stack
 from stud_core.river import RIVER
 from stud_core.ruleset import HeadsUp
 from stud_core.state import Hand, Phase, Table
@@ -37,6 +37,9 @@ def _turn_started(state: Table, event: ev.TurnStarted) -> None:
 
 
 def _clock_restarted(state: Table, event: ev.ClockRestarted) -> None:
+    if event.sitting_no is not None:
+        own(state, event.sitting_no).out_until_ms = event.deadline_ms
+        return
     hand = state.running
     if event.turn_id is not None:
         hand.deadline_ms = event.deadline_ms

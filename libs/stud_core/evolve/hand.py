@@ -67,6 +67,9 @@ def _hand_started(state: Table, event: ev.HandStarted) -> None:
     hand.order = tuple([player.seat for player in event.dealt_in])
     for player in event.dealt_in:
         own(state, player.sitting_no).last_hand = event.hand_no
+    for sitting in list(state.sittings.values()):
+        if sitting.sitting_out and sitting.last_hand != event.hand_no:
+            own(state, sitting.sitting_no).hands_missed += 1
     state.hand_no = event.hand_no
     state.button = event.button or state.button
     state.hand_start_stacks = tuple([(p.sitting_no, hand.start[p.seat]) for p in event.dealt_in])

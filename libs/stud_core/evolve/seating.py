@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from stud_core import events as ev
 from stud_core.evolve.changes import lift, own, put
-from stud_core.state import CASH_OUT_BLOCKED, Sit, Sitting, Table
+from stud_core.state import CASH_OUT_BLOCKED, Left, Sit, Sitting, Table
 
 
 def _buy_in_requested(state: Table, event: ev.BuyInRequested) -> None:
@@ -32,6 +32,8 @@ def _player_seated(state: Table, event: ev.PlayerSeated) -> None:
     sitting.stack = event.stack
     sitting.expires_at_ms = 0
     state.paid_in += event.stack
+    if sitting.account in state.left:
+        state.left = {account: left for account, left in state.left.items() if account != sitting.account}
 
 
 def _seat_released(state: Table, event: ev.SeatReleased) -> None:
@@ -58,6 +60,14 @@ def _cash_out_requested(state: Table, event: ev.CashOutRequested) -> None:
     sitting.status = Sit.CASHING_OUT
     sitting.claim = event.claim
     state.seats = put(state.seats, sitting.seat, 0)
+    if event.back_until_ms:
+        _note_leaver(state, event.account, Left(event.claim, event.back_until_ms))
+
+
+def _note_leaver(state: Table, account: str, left: Left) -> None:
+    """Remember what a leaver takes along; what nobody has to bring back by now is forgotten."""
+    now = left.until_ms - state.rules.ruleset.rathole_ms
+    state.left = {other: kept for other, kept in state.left.items() if kept.until_ms > now} | {account: left}
 
 
 def _player_left(state: Table, event: ev.PlayerLeft) -> None:
@@ -66,6 +76,9 @@ def _player_left(state: Table, event: ev.PlayerLeft) -> None:
     state.paid_in += event.paid - sitting.stack - sitting.pending
     state.paid_out += event.paid
     lift(state, CASH_OUT_BLOCKED)
+    kept = state.left.get(sitting.account)
+    if kept is not None and sitting.claim is not None and event.paid != sitting.claim:
+        state.left = state.left | {sitting.account: Left(event.paid, kept.until_ms)}
 
 
 def _cash_out_held(state: Table, event: ev.CashOutHeld) -> None:
@@ -108,12 +121,14 @@ def _sat_out(state: Table, event: ev.SatOut) -> None:
     sitting = own(state, event.sitting_no)
     sitting.sitting_out = True
     sitting.out_reason = event.reason
+    sitting.out_until_ms = event.leaves_at_ms
 
 
 def _sat_in(state: Table, event: ev.SatIn) -> None:
     sitting = own(state, event.sitting_no)
     sitting.sitting_out = False
     sitting.out_reason = None
+    sitting.out_until_ms = sitting.hands_missed = 0
 
 
 def _preferences_set(state: Table, event: ev.PreferencesSet) -> None:

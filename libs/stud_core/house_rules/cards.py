@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations_with_replacement
 
 from stud_core.events import DealMode
-from stud_core.house_rules.saying import WORDS, limit, money, seconds, within
+from stud_core.house_rules.saying import WORDS, limit, money, seconds, span, within
 from stud_core.river import RiverPlan, river_plan
 from stud_core.ruleset import BringInKind, DealOrigin, HeadsUp, Ruleset, TableConfig, TopUp
 
@@ -39,7 +39,11 @@ def buying_in(config: TableConfig) -> str:
     never = " What never fits is paid out when you leave."
     if rules.top_up is TopUp.ANY_AMOUNT and not top:
         never = ""
-    return f"{least}{limits}. You may ask for more chips, in a hand too; {more[rules.top_up]}{never}"
+    back = ""
+    if rules.rathole_ms:
+        but = " (or the maximum, if that is less)" if top else ""
+        back = f" If you leave and come back within {span(rules.rathole_ms)}, you bring what you left with{but}."
+    return f"{least}{limits}.{back} You may ask for more chips, in a hand too; {more[rules.top_up]}{never}"
 
 
 def antes(config: TableConfig) -> str:

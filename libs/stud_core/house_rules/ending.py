@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stud_core.house_rules.saying import left, money, seconds, within
+from stud_core.house_rules.saying import left, money, seconds, span, within
 from stud_core.ranks import CATEGORIES
 from stud_core.ruleset import OddUnits, TableConfig
 
@@ -75,9 +75,20 @@ def clock(config: TableConfig) -> str:
     if rules.away_folds_now:
         away = "the hand you are in is folded at your next turn (a bring-in is posted)"
     return (
-        f"{clock} If you press Sit Out, {away}; you get no more until you come back. If you leave during a hand, you "
-        "check or fold at your turns, and are paid out when the hand is over and verified."
+        f"{clock} If you press Sit Out, {away}; you get no more until you come back.{_idle(config)} If you leave "
+        "during a hand, you check or fold at your turns, and are paid out when the hand is over and verified."
     )
+
+
+def _idle(config: TableConfig) -> str:
+    """How long anybody may sit out; nothing where it does not matter (B.17)."""
+    most_ms, most_hands = config.ruleset.sit_out_max_ms, config.ruleset.sit_out_max_hands
+    limits = [f"for {span(most_ms)}"] if most_ms else []
+    if most_hands:
+        limits.append("while one hand is dealt" if most_hands == 1 else f"while {most_hands} hands are dealt")
+    if not limits:
+        return ""
+    return f" If you sit out {' or '.join(limits)}, your seat is given up and you are paid out."
 
 
 def ahead(config: TableConfig) -> str:

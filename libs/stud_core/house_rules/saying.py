@@ -19,6 +19,15 @@ def seconds(clock_ms: int) -> str:
     return "1 second" if clock_ms == 1000 else f"{clock_ms / 1000:g} seconds"
 
 
+def span(length_ms: int) -> str:
+    """A length of time in the largest unit that it is a whole number of."""
+    for unit_ms, unit in ((3_600_000, "hour"), (60_000, "minute")):
+        number, rest = divmod(length_ms, unit_ms)
+        if number and not rest:
+            return f"1 {unit}" if number == 1 else f"{number} {unit}s"
+    return seconds(length_ms)
+
+
 def within(clock_ms: int) -> str:
     return f" within {seconds(clock_ms)}" if clock_ms else ", with no time limit"
 

@@ -14,7 +14,7 @@ from stud_core.events import Size, Verb
 from stud_core.house_rules.saying import money, seconds
 from stud_core.state import Hand, Table
 from stud_core.wording import word
-from stud_replay.words.saying import Told, at_seat, cards, chips
+from stud_replay.words.saying import Told, at_seat, cards, chips, of_sitting
 
 _TAKEN: Final = {
     Verb.FOLD: "folds",
@@ -72,6 +72,10 @@ def _why_turn(state: Table, hand: Hand, seat: int) -> Grounds:
 
 
 def _clock_restarted(state: Table, event: ev.ClockRestarted) -> Told:
+    if event.sitting_no is not None:
+        who, place = of_sitting(state, event.sitting_no)
+        why = f"an outage of the house takes nobody's seat ({event.reason})"
+        return Told(f"{who} may sit out for the whole time again", why, ("B.17", "B.18"), place)
     hand = state.running
     if event.turn_id is not None:
         seat = hand.turn_seat

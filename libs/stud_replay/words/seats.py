@@ -9,7 +9,7 @@ from stud_core import events as ev
 from stud_core.decide.boundary import RESERVATION_EXPIRED, SEAT_LEFT, TABLE_NOT_OPEN
 from stud_core.decide.rules import cite
 from stud_core.events import OutReason
-from stud_core.house_rules.saying import money
+from stud_core.house_rules.saying import money, span
 from stud_core.state import Table
 from stud_replay.words.saying import Told, at_seat, of_sitting
 
@@ -78,6 +78,8 @@ _OUT: Final = {
 
 def _sat_out(state: Table, event: ev.SatOut) -> Told:
     why, rule = _OUT[event.reason]
+    if event.leaves_at_ms and state.rules.ruleset.sit_out_max_ms:
+        why += f"; after {span(state.rules.ruleset.sit_out_max_ms)} of it the seat is given up"
     return Told(f"{at_seat(state, event.seat)} sits out from the next hand on", why, (rule,), event.seat)
 
 
@@ -98,6 +100,9 @@ def _on(switch: bool) -> str:
 
 
 def _leave_requested(state: Table, event: ev.LeaveRequested) -> Told:
+    if event.idle:
+        why = "they sat out for as long as this house lets anybody, and are paid out"
+        return Told(f"the seat of {at_seat(state, event.seat)} is given up", why, ("B.17",), event.seat)
     why = "they check or fold at once, and are paid out when the hand is over and verified"
     return Told(f"{at_seat(state, event.seat)} leaves", why, ("B.21",), event.seat)
 
@@ -107,6 +112,8 @@ def _cash_out_requested(state: Table, event: ev.CashOutRequested) -> Told:
         return Told(f"whatever {event.account} had paid in is asked back", "the sitting never sat")
     who, seat = of_sitting(state, event.sitting_no)
     why = "no hand of theirs waits for its verdict any more"
+    if event.back_until_ms:
+        why += f"; whoever comes back within {span(state.rules.ruleset.rathole_ms)} brings as much"
     return Told(f"{who} is to be paid {money(event.claim)}", why, ("B.19",), seat)
 
 

@@ -6,7 +6,7 @@ once, at its end. Amounts are minor units.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 from typing import Any
 
@@ -19,7 +19,8 @@ from stud_core.ruleset import TableConfig
 
 class Place(msgspec.Struct):
     """One sitting: ``asked`` is the buy-in it reserved a seat for; ``seated`` until its cash-out is asked for; ``away``
-    when they sit out because they asked to.
+    when they sit out because they asked to; ``until`` is when they have been out too long (0 = never), ``missed`` how
+    many hands have begun without them.
     """
 
     sitting_no: int
@@ -31,6 +32,8 @@ class Place(msgspec.Struct):
     seated: bool = False
     out: bool = False
     away: bool = False
+    until: int = 0
+    missed: int = 0
     leaving: bool = False
     auto_post: bool = False
     muck_losing: bool = False
@@ -64,6 +67,12 @@ class Account:
         """Fold one event that is not part of a hand's play; return what is wrong with it."""
         step = _STEPS.get(type(event))
         return step(self, event) if step is not None else None
+
+    def begin(self, dealt_in: Iterable[int]) -> None:
+        """A hand begins for these sittings: everybody else who sits out has missed it."""
+        playing = set(dealt_in)
+        for number, place in self.places.items():
+            place.missed += place.out and number not in playing
 
     def settle(self, hand_no: int, stacks: dict[int, int], before: dict[int, int]) -> None:
         """Close a hand: stacks by sitting after it, and before it."""
@@ -158,6 +167,7 @@ def _sat_out(account: Account, event: ev.SatOut) -> Code | None:
     if place is None:
         return Code.NOT_DECIDED
     place.out, place.away = True, event.reason is ev.OutReason.REQUESTED
+    place.until = event.leaves_at_ms
     return None
 
 
@@ -166,6 +176,14 @@ def _sat_in(account: Account, event: ev.SatIn) -> Code | None:
     if place is None:
         return Code.NOT_DECIDED
     place.out = place.away = False
+    place.until = place.missed = 0
+    return None
+
+
+def _clock_restarted(account: Account, event: ev.ClockRestarted) -> Code | None:
+    """Those of turns and prompts are part of a hand."""
+    if event.sitting_no in account.places:
+        account.places[event.sitting_no].until = event.deadline_ms
     return None
 
 
@@ -201,6 +219,7 @@ _STEPS: dict[type, Callable[[Account, Any], Code | None]] = {
     ev.CashOutRequested: _cash_out,
     ev.SatOut: _sat_out,
     ev.SatIn: _sat_in,
+    ev.ClockRestarted: _clock_restarted,
     ev.PreferencesSet: _preferences,
     ev.LeaveRequested: _flag("leaving", True),
     ev.TableHandResolved: _resolved,

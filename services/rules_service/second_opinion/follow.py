@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rules_service.findings import Code
-from rules_service.second_opinion import ending, refunds, starting, turns, wishes
+from rules_service.second_opinion import absence, ending, refunds, starting, turns, wishes
 from rules_service.second_opinion.sheet import Diverged, Due, Sheet
 from stud_core import events as ev
 
@@ -67,4 +67,6 @@ _STEPS: dict[type, Callable[[Sheet, Any], None]] = {
     ev.HandEnded: ending.hand_ended,
     ev.HandVoided: refunds.hand_voided,
     ev.PreferencesSet: wishes.preferences_set,
+    ev.SatOut: absence.sat_out,
+    ev.LeaveRequested: absence.leave_requested,
 }

@@ -63,6 +63,7 @@ def hand_started(sheet: Sheet, event: ev.HandStarted) -> None:
     sheet.check((event.hand_no, event.rules_version) == right, Code.WRONG_START)
     sheet.dealt_in, sheet.order, sheet.live = event.dealt_in, order, list(order)
     sheet.account.button = button or sheet.account.button
+    sheet.account.begin(player.sitting_no for player in event.dealt_in)
     sheet.due = Due.FIRST_DEAL
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rules_service.findings import Code
-from rules_service.second_opinion import ending, ranking
+from rules_service.second_opinion import absence, ending, ranking
 from rules_service.second_opinion.betting import Choice, Round
 from rules_service.second_opinion.pots import uncalled
 from rules_service.second_opinion.sheet import Due, Sheet
@@ -71,7 +71,9 @@ def turn_started(sheet: Sheet, event: ev.TurnStarted) -> None:
 
 
 def clock_restarted(sheet: Sheet, event: ev.ClockRestarted) -> None:
-    if event.turn_id is not None:
+    if event.sitting_no is not None:
+        absence.clock_restarted(sheet, event)
+    elif event.turn_id is not None:
         sheet.need(sheet.due is Due.ACTION and event.turn_id == sheet.turn_id, Code.WRONG_ORDER)
         right = event.deadline_ms == sheet.at_ms + sheet.ruleset.action_clock_ms
         sheet.check(right, Code.WRONG_OPTIONS)

@@ -93,12 +93,14 @@ def opened(knob: str, value: object) -> Rejection | None:
         pytest.param(
             "max_buy_in", marks=pytest.mark.knob("max_buy_in", 0, 1, 1_000_000_000_000_000, 1_000_000_000_000_001)
         ),
-        pytest.param("rathole_ms", marks=pytest.mark.knob("rathole_ms", -1, 0, 0, 1)),
+        pytest.param("rathole_ms", marks=pytest.mark.knob("rathole_ms", -1, 0, 86_400_000, 86_400_001)),
         pytest.param("rake_bps", marks=pytest.mark.knob("rake_bps", -1, 0, 1_000, 1_001)),
         pytest.param(
             "rake_cap", marks=pytest.mark.knob("rake_cap", -1, 0, 1_000_000_000_000_000, 1_000_000_000_000_001)
         ),
         pytest.param("seats", marks=pytest.mark.knob("seats", 1, 2, 8, 9)),
+        pytest.param("sit_out_max_ms", marks=pytest.mark.knob("sit_out_max_ms", 999, 1_000, 86_400_000, 86_400_001)),
+        pytest.param("sit_out_max_hands", marks=pytest.mark.knob("sit_out_max_hands", 0, 1, 1_000, 1_001)),
     ],
 )
 def test_a_number_lies_within_its_bounds(knob: str, request: pytest.FixtureRequest):

@@ -56,6 +56,9 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "rake_bps": (0, 1, 250, 1_000),
     "rake_cap": (None, 0, 1, 300),
     "seats": tuple(range(2, 9)),
+    "rathole_ms": (0, 1_000, 90_000, 3_600_000, 86_400_000),
+    "sit_out_max_ms": (None, 1_000, 60_000, 600_000, 3_600_000),
+    "sit_out_max_hands": (None, 1, 2, 20),
 }
 
 # Where a knob shows only together with another one.
@@ -69,7 +72,6 @@ BASES: dict[str, Ruleset] = {
 # Knobs that say nothing to players, and why.
 UNSPOKEN = {
     "time_bank_ms": "nothing plays by it yet, so the page must not promise it",
-    "rathole_ms": "nothing plays by it yet, so the page must not promise it",
 }
 
 PARAMETERS: dict[str, tuple[Any, ...]] = {
@@ -230,6 +232,17 @@ def test_what_the_page_leaves_out_is_not_played(knob: str):
         ({"rake_bps": 250}, "It comes out of the main pot first, which it may use up, then out of the side pots."),
         ({"rake_bps": 250, "rake_cap": 0}, "The house takes nothing"),
         ({"rake_bps": 250}, "A hand that ends on third street is free."),
+        (
+            {"rathole_ms": 3_600_000},
+            "back within 1 hour, you bring what you left with (or the maximum, if that is less).",
+        ),
+        ({"rathole_ms": 90_000, "max_buy_in": None}, "come back within 90 seconds, you bring what you left with. You"),
+        ({"sit_out_max_ms": 600_000}, "until you come back. If you sit out for 10 minutes, your seat is given up and"),
+        (
+            {"sit_out_max_hands": 1},
+            "If you sit out while one hand is dealt, your seat is given up and you are paid out.",
+        ),
+        ({"sit_out_max_ms": 60_000, "sit_out_max_hands": 20}, "sit out for 1 minute or while 20 hands are dealt, your"),
         ({"seats": 2}, "Two players, one seat each."),
         ({"seats": 6}, "With six seats the deck always has a last card for every player."),
         ({"seats": 7, "river_burn_reserve": 0}, "(the burn is left out if it takes the last one needed)."),

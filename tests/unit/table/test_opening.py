@@ -85,7 +85,8 @@ def test_a_field_that_is_set_but_not_named_is_refused(knob: str):
     numbers: dict[str, Any] = {"river_burn_reserve": 1, "rake_bps": 500}
     numbers |= {name: RANGES[name][0] for name in RULESET_FIELDS if getattr(WILLIAM_HILL, name) is None}
     numbers["max_buy_in"] = BuyInLimit(small_bets=50)
-    only_zero = {"time_bank_ms", "rathole_ms"} & {knob}
+    only_zero = {"time_bank_ms"} & {knob}
+    numbers["rathole_ms"] = 60_000
     numbers |= dict.fromkeys(only_zero, 1)
     changed = msgspec.structs.replace(WILLIAM_HILL, **switches, **numbers)
     complete = to_message(changed)

@@ -24,33 +24,33 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cstud/common/v1/ruleset.proto\x12\x0estud.common.v1\"T\n\nBuyInLimit\x12\x13\n\x06\x61mount\x18\x01 \x01(\x03H\x00\x88\x01\x01\x12\x17\n\nsmall_bets\x18\x02 \x01(\x03H\x01\x88\x01\x01\x42\t\n\x07_amountB\r\n\x0b_small_bets\"\x97\x08\n\x07Ruleset\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x05\x12/\n\x0b\x64\x65\x61l_origin\x18\x03 \x01(\x0e\x32\x1a.stud.common.v1.DealOrigin\x12\r\n\x05\x62urns\x18\x04 \x01(\x08\x12-\n\x08\x62ring_in\x18\x05 \x01(\x0e\x32\x1b.stud.common.v1.BringInKind\x12\"\n\x1a\x63ompletion_counts_as_raise\x18\x06 \x01(\x08\x12\x12\n\nmax_raises\x18\x07 \x01(\x05\x12)\n\x08heads_up\x18\x08 \x01(\x0e\x32\x17.stud.common.v1.HeadsUp\x12\x1e\n\x16heads_up_counts_all_in\x18\t \x01(\x08\x12+\n\topen_pair\x18\n \x01(\x0e\x32\x18.stud.common.v1.OpenPair\x12\x30\n\x0cshort_all_in\x18\x0b \x01(\x0e\x32\x1a.stud.common.v1.ShortAllIn\x12\x35\n\x0eriver_shortage\x18\x0c \x01(\x0e\x32\x1d.stud.common.v1.RiverShortage\x12\x1a\n\x12river_burn_reserve\x18\r \x01(\x05\x12\"\n\x1a\x63ommunity_counts_for_first\x18\x0e \x01(\x08\x12+\n\todd_units\x18\x0f \x01(\x0e\x32\x18.stud.common.v1.OddUnits\x12\x17\n\x0f\x61\x63tion_clock_ms\x18\x10 \x01(\x05\x12\x15\n\rante_clock_ms\x18\x11 \x01(\x05\x12\x15\n\rshow_clock_ms\x18\x12 \x01(\x05\x12\x14\n\x0ctime_bank_ms\x18\x13 \x01(\x05\x12\x13\n\x0bpre_actions\x18\x14 \x01(\x08\x12\x1b\n\x13pre_fold_is_literal\x18\x15 \x01(\x08\x12\x16\n\x0e\x61way_folds_now\x18\x16 \x01(\x08\x12\x19\n\x11\x61uto_post_default\x18\x17 \x01(\x08\x12\x1b\n\x13muck_losing_default\x18\x18 \x01(\x08\x12.\n\nmin_buy_in\x18\x19 \x01(\x0b\x32\x1a.stud.common.v1.BuyInLimit\x12.\n\nmax_buy_in\x18\x1a \x01(\x0b\x32\x1a.stud.common.v1.BuyInLimit\x12%\n\x06top_up\x18\x1b \x01(\x0e\x32\x15.stud.common.v1.TopUp\x12\x12\n\nrathole_ms\x18\x1c \x01(\x05\x12\x10\n\x08rake_bps\x18\x1d \x01(\x05\x12\x15\n\x08rake_cap\x18\x1e \x01(\x03H\x00\x88\x01\x01\x12\x1d\n\x15no_rake_before_fourth\x18\x1f \x01(\x08\x12\r\n\x05seats\x18  \x01(\x05\x12\x1a\n\x12pre_check_call_any\x18! \x01(\x08\x42\x0b\n\t_rake_cap\"\xd5\x01\n\x0bTableConfig\x12\x10\n\x08table_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x10\n\x08\x63urrency\x18\x03 \x01(\t\x12(\n\x07ruleset\x18\x04 \x01(\x0b\x32\x17.stud.common.v1.Ruleset\x12\x11\n\tsmall_bet\x18\x05 \x01(\x03\x12\x0f\n\x07\x62ig_bet\x18\x06 \x01(\x03\x12\x0c\n\x04\x61nte\x18\x07 \x01(\x03\x12\x10\n\x08\x62ring_in\x18\x08 \x01(\x03\x12\x15\n\rhand_pause_ms\x18\t \x01(\x05\x12\x0f\n\x07stacked\x18\n \x01(\x08*X\n\nDealOrigin\x12\x1b\n\x17\x44\x45\x41L_ORIGIN_UNSPECIFIED\x10\x00\x12\x15\n\x11\x44\x45\x41L_ORIGIN_FIXED\x10\x01\x12\x16\n\x12\x44\x45\x41L_ORIGIN_BUTTON\x10\x02*k\n\x0b\x42ringInKind\x12\x1d\n\x19\x42RING_IN_KIND_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x42RING_IN_KIND_PARAMETER\x10\x01\x12 \n\x1c\x42RING_IN_KIND_HALF_SMALL_BET\x10\x02*\x8e\x01\n\x07HeadsUp\x12\x18\n\x14HEADS_UP_UNSPECIFIED\x10\x00\x12\x12\n\x0eHEADS_UP_NEVER\x10\x01\x12\"\n\x1eHEADS_UP_TWO_REMAIN_BEFORE_CAP\x10\x02\x12\x18\n\x14HEADS_UP_ROUND_START\x10\x03\x12\x17\n\x13HEADS_UP_HAND_START\x10\x04*f\n\x08OpenPair\x12\x19\n\x15OPEN_PAIR_UNSPECIFIED\x10\x00\x12\x11\n\rOPEN_PAIR_OFF\x10\x01\x12\x19\n\x15OPEN_PAIR_HOLDER_ONLY\x10\x02\x12\x11\n\rOPEN_PAIR_ANY\x10\x03*v\n\nShortAllIn\x12\x1c\n\x18SHORT_ALL_IN_UNSPECIFIED\x10\x00\x12\x19\n\x15SHORT_ALL_IN_HALF_BET\x10\x01\x12\x19\n\x15SHORT_ALL_IN_FULL_BET\x10\x02\x12\x14\n\x10SHORT_ALL_IN_ANY\x10\x03*x\n\rRiverShortage\x12\x1e\n\x1aRIVER_SHORTAGE_UNSPECIFIED\x10\x00\x12\x1c\n\x18RIVER_SHORTAGE_COMMUNITY\x10\x01\x12)\n%RIVER_SHORTAGE_RECYCLE_THEN_COMMUNITY\x10\x02*\x89\x01\n\x08OddUnits\x12\x19\n\x15ODD_UNITS_UNSPECIFIED\x10\x00\x12 \n\x1cODD_UNITS_ONE_EACH_FROM_LEFT\x10\x01\x12\x1f\n\x1bODD_UNITS_ALL_TO_FIRST_LEFT\x10\x02\x12\x1f\n\x1bODD_UNITS_HIGH_CARD_BY_SUIT\x10\x03*P\n\x05TopUp\x12\x16\n\x12TOP_UP_UNSPECIFIED\x10\x00\x12\x18\n\x14TOP_UP_WITHIN_LIMITS\x10\x01\x12\x15\n\x11TOP_UP_ANY_AMOUNT\x10\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cstud/common/v1/ruleset.proto\x12\x0estud.common.v1\"T\n\nBuyInLimit\x12\x13\n\x06\x61mount\x18\x01 \x01(\x03H\x00\x88\x01\x01\x12\x17\n\nsmall_bets\x18\x02 \x01(\x03H\x01\x88\x01\x01\x42\t\n\x07_amountB\r\n\x0b_small_bets\"\xfd\x08\n\x07Ruleset\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x05\x12/\n\x0b\x64\x65\x61l_origin\x18\x03 \x01(\x0e\x32\x1a.stud.common.v1.DealOrigin\x12\r\n\x05\x62urns\x18\x04 \x01(\x08\x12-\n\x08\x62ring_in\x18\x05 \x01(\x0e\x32\x1b.stud.common.v1.BringInKind\x12\"\n\x1a\x63ompletion_counts_as_raise\x18\x06 \x01(\x08\x12\x12\n\nmax_raises\x18\x07 \x01(\x05\x12)\n\x08heads_up\x18\x08 \x01(\x0e\x32\x17.stud.common.v1.HeadsUp\x12\x1e\n\x16heads_up_counts_all_in\x18\t \x01(\x08\x12+\n\topen_pair\x18\n \x01(\x0e\x32\x18.stud.common.v1.OpenPair\x12\x30\n\x0cshort_all_in\x18\x0b \x01(\x0e\x32\x1a.stud.common.v1.ShortAllIn\x12\x35\n\x0eriver_shortage\x18\x0c \x01(\x0e\x32\x1d.stud.common.v1.RiverShortage\x12\x1a\n\x12river_burn_reserve\x18\r \x01(\x05\x12\"\n\x1a\x63ommunity_counts_for_first\x18\x0e \x01(\x08\x12+\n\todd_units\x18\x0f \x01(\x0e\x32\x18.stud.common.v1.OddUnits\x12\x17\n\x0f\x61\x63tion_clock_ms\x18\x10 \x01(\x05\x12\x15\n\rante_clock_ms\x18\x11 \x01(\x05\x12\x15\n\rshow_clock_ms\x18\x12 \x01(\x05\x12\x14\n\x0ctime_bank_ms\x18\x13 \x01(\x05\x12\x13\n\x0bpre_actions\x18\x14 \x01(\x08\x12\x1b\n\x13pre_fold_is_literal\x18\x15 \x01(\x08\x12\x16\n\x0e\x61way_folds_now\x18\x16 \x01(\x08\x12\x19\n\x11\x61uto_post_default\x18\x17 \x01(\x08\x12\x1b\n\x13muck_losing_default\x18\x18 \x01(\x08\x12.\n\nmin_buy_in\x18\x19 \x01(\x0b\x32\x1a.stud.common.v1.BuyInLimit\x12.\n\nmax_buy_in\x18\x1a \x01(\x0b\x32\x1a.stud.common.v1.BuyInLimit\x12%\n\x06top_up\x18\x1b \x01(\x0e\x32\x15.stud.common.v1.TopUp\x12\x12\n\nrathole_ms\x18\x1c \x01(\x05\x12\x10\n\x08rake_bps\x18\x1d \x01(\x05\x12\x15\n\x08rake_cap\x18\x1e \x01(\x03H\x00\x88\x01\x01\x12\x1d\n\x15no_rake_before_fourth\x18\x1f \x01(\x08\x12\r\n\x05seats\x18  \x01(\x05\x12\x1a\n\x12pre_check_call_any\x18! \x01(\x08\x12\x1b\n\x0esit_out_max_ms\x18\" \x01(\x05H\x01\x88\x01\x01\x12\x1e\n\x11sit_out_max_hands\x18# \x01(\x05H\x02\x88\x01\x01\x42\x0b\n\t_rake_capB\x11\n\x0f_sit_out_max_msB\x14\n\x12_sit_out_max_hands\"\xd5\x01\n\x0bTableConfig\x12\x10\n\x08table_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x10\n\x08\x63urrency\x18\x03 \x01(\t\x12(\n\x07ruleset\x18\x04 \x01(\x0b\x32\x17.stud.common.v1.Ruleset\x12\x11\n\tsmall_bet\x18\x05 \x01(\x03\x12\x0f\n\x07\x62ig_bet\x18\x06 \x01(\x03\x12\x0c\n\x04\x61nte\x18\x07 \x01(\x03\x12\x10\n\x08\x62ring_in\x18\x08 \x01(\x03\x12\x15\n\rhand_pause_ms\x18\t \x01(\x05\x12\x0f\n\x07stacked\x18\n \x01(\x08*X\n\nDealOrigin\x12\x1b\n\x17\x44\x45\x41L_ORIGIN_UNSPECIFIED\x10\x00\x12\x15\n\x11\x44\x45\x41L_ORIGIN_FIXED\x10\x01\x12\x16\n\x12\x44\x45\x41L_ORIGIN_BUTTON\x10\x02*k\n\x0b\x42ringInKind\x12\x1d\n\x19\x42RING_IN_KIND_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x42RING_IN_KIND_PARAMETER\x10\x01\x12 \n\x1c\x42RING_IN_KIND_HALF_SMALL_BET\x10\x02*\x8e\x01\n\x07HeadsUp\x12\x18\n\x14HEADS_UP_UNSPECIFIED\x10\x00\x12\x12\n\x0eHEADS_UP_NEVER\x10\x01\x12\"\n\x1eHEADS_UP_TWO_REMAIN_BEFORE_CAP\x10\x02\x12\x18\n\x14HEADS_UP_ROUND_START\x10\x03\x12\x17\n\x13HEADS_UP_HAND_START\x10\x04*f\n\x08OpenPair\x12\x19\n\x15OPEN_PAIR_UNSPECIFIED\x10\x00\x12\x11\n\rOPEN_PAIR_OFF\x10\x01\x12\x19\n\x15OPEN_PAIR_HOLDER_ONLY\x10\x02\x12\x11\n\rOPEN_PAIR_ANY\x10\x03*v\n\nShortAllIn\x12\x1c\n\x18SHORT_ALL_IN_UNSPECIFIED\x10\x00\x12\x19\n\x15SHORT_ALL_IN_HALF_BET\x10\x01\x12\x19\n\x15SHORT_ALL_IN_FULL_BET\x10\x02\x12\x14\n\x10SHORT_ALL_IN_ANY\x10\x03*x\n\rRiverShortage\x12\x1e\n\x1aRIVER_SHORTAGE_UNSPECIFIED\x10\x00\x12\x1c\n\x18RIVER_SHORTAGE_COMMUNITY\x10\x01\x12)\n%RIVER_SHORTAGE_RECYCLE_THEN_COMMUNITY\x10\x02*\x89\x01\n\x08OddUnits\x12\x19\n\x15ODD_UNITS_UNSPECIFIED\x10\x00\x12 \n\x1cODD_UNITS_ONE_EACH_FROM_LEFT\x10\x01\x12\x1f\n\x1bODD_UNITS_ALL_TO_FIRST_LEFT\x10\x02\x12\x1f\n\x1bODD_UNITS_HIGH_CARD_BY_SUIT\x10\x03*P\n\x05TopUp\x12\x16\n\x12TOP_UP_UNSPECIFIED\x10\x00\x12\x18\n\x14TOP_UP_WITHIN_LIMITS\x10\x01\x12\x15\n\x11TOP_UP_ANY_AMOUNT\x10\x02\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'stud.common.v1.ruleset_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_DEALORIGIN']._serialized_start=1400
-  _globals['_DEALORIGIN']._serialized_end=1488
-  _globals['_BRINGINKIND']._serialized_start=1490
-  _globals['_BRINGINKIND']._serialized_end=1597
-  _globals['_HEADSUP']._serialized_start=1600
-  _globals['_HEADSUP']._serialized_end=1742
-  _globals['_OPENPAIR']._serialized_start=1744
-  _globals['_OPENPAIR']._serialized_end=1846
-  _globals['_SHORTALLIN']._serialized_start=1848
-  _globals['_SHORTALLIN']._serialized_end=1966
-  _globals['_RIVERSHORTAGE']._serialized_start=1968
-  _globals['_RIVERSHORTAGE']._serialized_end=2088
-  _globals['_ODDUNITS']._serialized_start=2091
-  _globals['_ODDUNITS']._serialized_end=2228
-  _globals['_TOPUP']._serialized_start=2230
-  _globals['_TOPUP']._serialized_end=2310
+  _globals['_DEALORIGIN']._serialized_start=1502
+  _globals['_DEALORIGIN']._serialized_end=1590
+  _globals['_BRINGINKIND']._serialized_start=1592
+  _globals['_BRINGINKIND']._serialized_end=1699
+  _globals['_HEADSUP']._serialized_start=1702
+  _globals['_HEADSUP']._serialized_end=1844
+  _globals['_OPENPAIR']._serialized_start=1846
+  _globals['_OPENPAIR']._serialized_end=1948
+  _globals['_SHORTALLIN']._serialized_start=1950
+  _globals['_SHORTALLIN']._serialized_end=2068
+  _globals['_RIVERSHORTAGE']._serialized_start=2070
+  _globals['_RIVERSHORTAGE']._serialized_end=2190
+  _globals['_ODDUNITS']._serialized_start=2193
+  _globals['_ODDUNITS']._serialized_end=2330
+  _globals['_TOPUP']._serialized_start=2332
+  _globals['_TOPUP']._serialized_end=2412
   _globals['_BUYINLIMIT']._serialized_start=48
   _globals['_BUYINLIMIT']._serialized_end=132
   _globals['_RULESET']._serialized_start=135
-  _globals['_RULESET']._serialized_end=1182
-  _globals['_TABLECONFIG']._serialized_start=1185
-  _globals['_TABLECONFIG']._serialized_end=1398
+  _globals['_RULESET']._serialized_end=1284
+  _globals['_TABLECONFIG']._serialized_start=1287
+  _globals['_TABLECONFIG']._serialized_end=1500
 # @@protoc_insertion_point(module_scope)

@@ -301,6 +301,8 @@ class Ruleset(_message.Message):
     NO_RAKE_BEFORE_FOURTH_FIELD_NUMBER: _builtins.int
     SEATS_FIELD_NUMBER: _builtins.int
     PRE_CHECK_CALL_ANY_FIELD_NUMBER: _builtins.int
+    SIT_OUT_MAX_MS_FIELD_NUMBER: _builtins.int
+    SIT_OUT_MAX_HANDS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """"playnow", "william_hill", or a name of the operator's own: 1 to 64 printable characters."""
     version: _builtins.int
@@ -352,7 +354,9 @@ class Ruleset(_message.Message):
     top_up: Global___TopUp.ValueType
     """What a stack must be after a top-up."""
     rathole_ms: _builtins.int
-    """How long a leaver who returns must bring back what they left with; 0 = not at all."""
+    """How long a leaver who returns must bring back what they left with, or the maximum buy-in if that is less: up to
+    86400000; 0 = not at all.
+    """
     rake_bps: _builtins.int
     """Rake in basis points of the called money: 0 to 1000 (10000 at XTS tables)."""
     rake_cap: _builtins.int
@@ -363,6 +367,12 @@ class Ruleset(_message.Message):
     """Seats: 2 to 8."""
     pre_check_call_any: _builtins.bool
     """Whether Check, and Call at any price, may be chosen ahead too, where pre_actions is on."""
+    sit_out_max_ms: _builtins.int
+    """How long a player may sit out before the seat is given up and the chips are paid out, 1000 to 86400000; absent = for
+    ever.
+    """
+    sit_out_max_hands: _builtins.int
+    """How many hands may be started without a player who sits out before the same happens, 1 to 1000; absent = any number."""
     @_builtins.property
     def min_buy_in(self) -> Global___BuyInLimit:
         """Least stack to sit down with."""
@@ -407,14 +417,25 @@ class Ruleset(_message.Message):
         no_rake_before_fourth: _builtins.bool = ...,
         seats: _builtins.int = ...,
         pre_check_call_any: _builtins.bool = ...,
+        sit_out_max_ms: _builtins.int | None = ...,
+        sit_out_max_hands: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_rake_cap", b"_rake_cap", "max_buy_in", b"max_buy_in", "min_buy_in", b"min_buy_in", "rake_cap", b"rake_cap"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_rake_cap", b"_rake_cap", "_sit_out_max_hands", b"_sit_out_max_hands", "_sit_out_max_ms", b"_sit_out_max_ms", "max_buy_in", b"max_buy_in", "min_buy_in", b"min_buy_in", "rake_cap", b"rake_cap", "sit_out_max_hands", b"sit_out_max_hands", "sit_out_max_ms", b"sit_out_max_ms"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rake_cap", b"_rake_cap", "action_clock_ms", b"action_clock_ms", "ante_clock_ms", b"ante_clock_ms", "auto_post_default", b"auto_post_default", "away_folds_now", b"away_folds_now", "bring_in", b"bring_in", "burns", b"burns", "community_counts_for_first", b"community_counts_for_first", "completion_counts_as_raise", b"completion_counts_as_raise", "deal_origin", b"deal_origin", "heads_up", b"heads_up", "heads_up_counts_all_in", b"heads_up_counts_all_in", "max_buy_in", b"max_buy_in", "max_raises", b"max_raises", "min_buy_in", b"min_buy_in", "muck_losing_default", b"muck_losing_default", "name", b"name", "no_rake_before_fourth", b"no_rake_before_fourth", "odd_units", b"odd_units", "open_pair", b"open_pair", "pre_actions", b"pre_actions", "pre_check_call_any", b"pre_check_call_any", "pre_fold_is_literal", b"pre_fold_is_literal", "rake_bps", b"rake_bps", "rake_cap", b"rake_cap", "rathole_ms", b"rathole_ms", "river_burn_reserve", b"river_burn_reserve", "river_shortage", b"river_shortage", "seats", b"seats", "short_all_in", b"short_all_in", "show_clock_ms", b"show_clock_ms", "time_bank_ms", b"time_bank_ms", "top_up", b"top_up", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rake_cap", b"_rake_cap", "_sit_out_max_hands", b"_sit_out_max_hands", "_sit_out_max_ms", b"_sit_out_max_ms", "action_clock_ms", b"action_clock_ms", "ante_clock_ms", b"ante_clock_ms", "auto_post_default", b"auto_post_default", "away_folds_now", b"away_folds_now", "bring_in", b"bring_in", "burns", b"burns", "community_counts_for_first", b"community_counts_for_first", "completion_counts_as_raise", b"completion_counts_as_raise", "deal_origin", b"deal_origin", "heads_up", b"heads_up", "heads_up_counts_all_in", b"heads_up_counts_all_in", "max_buy_in", b"max_buy_in", "max_raises", b"max_raises", "min_buy_in", b"min_buy_in", "muck_losing_default", b"muck_losing_default", "name", b"name", "no_rake_before_fourth", b"no_rake_before_fourth", "odd_units", b"odd_units", "open_pair", b"open_pair", "pre_actions", b"pre_actions", "pre_check_call_any", b"pre_check_call_any", "pre_fold_is_literal", b"pre_fold_is_literal", "rake_bps", b"rake_bps", "rake_cap", b"rake_cap", "rathole_ms", b"rathole_ms", "river_burn_reserve", b"river_burn_reserve", "river_shortage", b"river_shortage", "seats", b"seats", "short_all_in", b"short_all_in", "show_clock_ms", b"show_clock_ms", "sit_out_max_hands", b"sit_out_max_hands", "sit_out_max_ms", b"sit_out_max_ms", "time_bank_ms", b"time_bank_ms", "top_up", b"top_up", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rake_cap: _TypeAlias = _typing.Literal["rake_cap"]  # noqa: Y015
     _WhichOneofArgType__rake_cap: _TypeAlias = _typing.Literal["_rake_cap", b"_rake_cap"]  # noqa: Y015
+    _WhichOneofReturnType__sit_out_max_hands: _TypeAlias = _typing.Literal["sit_out_max_hands"]  # noqa: Y015
+    _WhichOneofArgType__sit_out_max_hands: _TypeAlias = _typing.Literal["_sit_out_max_hands", b"_sit_out_max_hands"]  # noqa: Y015
+    _WhichOneofReturnType__sit_out_max_ms: _TypeAlias = _typing.Literal["sit_out_max_ms"]  # noqa: Y015
+    _WhichOneofArgType__sit_out_max_ms: _TypeAlias = _typing.Literal["_sit_out_max_ms", b"_sit_out_max_ms"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__rake_cap) -> _WhichOneofReturnType__rake_cap | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__sit_out_max_hands) -> _WhichOneofReturnType__sit_out_max_hands | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__sit_out_max_ms) -> _WhichOneofReturnType__sit_out_max_ms | None: ...
 
 Global___Ruleset: _TypeAlias = Ruleset  # noqa: Y015
 

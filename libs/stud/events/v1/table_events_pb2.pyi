@@ -621,22 +621,26 @@ class SatOut(_message.Message):
     SITTING_NO_FIELD_NUMBER: _builtins.int
     SEAT_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    LEAVES_AT_MS_FIELD_NUMBER: _builtins.int
     sitting_no: _builtins.int
     """Sitting."""
     seat: _builtins.int
     """Seat 1 to 8."""
     reason: _seat_pb2.OutReason.ValueType
     """Why."""
+    leaves_at_ms: _builtins.int
+    """When the seat is given up if the player is not back by then, milliseconds since the epoch; 0 = by no clock."""
     def __init__(
         self,
         *,
         sitting_no: _builtins.int = ...,
         seat: _builtins.int = ...,
         reason: _seat_pb2.OutReason.ValueType = ...,
+        leaves_at_ms: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "seat", b"seat", "sitting_no", b"sitting_no"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["leaves_at_ms", b"leaves_at_ms", "reason", b"reason", "seat", b"seat", "sitting_no", b"sitting_no"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -710,19 +714,23 @@ class LeaveRequested(_message.Message):
 
     SITTING_NO_FIELD_NUMBER: _builtins.int
     SEAT_FIELD_NUMBER: _builtins.int
+    IDLE_FIELD_NUMBER: _builtins.int
     sitting_no: _builtins.int
     """Sitting."""
     seat: _builtins.int
     """Seat 1 to 8."""
+    idle: _builtins.bool
+    """Whether the player did not ask for it but sat out too long."""
     def __init__(
         self,
         *,
         sitting_no: _builtins.int = ...,
         seat: _builtins.int = ...,
+        idle: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat", "sitting_no", b"sitting_no"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["idle", b"idle", "seat", b"seat", "sitting_no", b"sitting_no"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -739,6 +747,7 @@ class CashOutRequested(_message.Message):
     ACCOUNT_FIELD_NUMBER: _builtins.int
     CLAIM_FIELD_NUMBER: _builtins.int
     AFTER_HAND_FIELD_NUMBER: _builtins.int
+    BACK_UNTIL_MS_FIELD_NUMBER: _builtins.int
     currency: _builtins.str
     """Currency code."""
     sitting_no: _builtins.int
@@ -749,6 +758,10 @@ class CashOutRequested(_message.Message):
     """Stack plus pending, minor units; absent for a sitting that never sat."""
     after_hand: _builtins.int
     """Last hand dealt in, 0 if none."""
+    back_until_ms: _builtins.int
+    """Until when the account has to bring the claim back if it sits down at this table again, milliseconds since the epoch;
+    0 = it need not.
+    """
     def __init__(
         self,
         *,
@@ -757,10 +770,11 @@ class CashOutRequested(_message.Message):
         account: _builtins.str = ...,
         claim: _builtins.int | None = ...,
         after_hand: _builtins.int = ...,
+        back_until_ms: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_claim", b"_claim", "claim", b"claim"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_claim", b"_claim", "account", b"account", "after_hand", b"after_hand", "claim", b"claim", "currency", b"currency", "sitting_no", b"sitting_no"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_claim", b"_claim", "account", b"account", "after_hand", b"after_hand", "back_until_ms", b"back_until_ms", "claim", b"claim", "currency", b"currency", "sitting_no", b"sitting_no"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__claim: _TypeAlias = _typing.Literal["claim"]  # noqa: Y015
     _WhichOneofArgType__claim: _TypeAlias = _typing.Literal["_claim", b"_claim"]  # noqa: Y015
@@ -1174,6 +1188,7 @@ class ClockRestarted(_message.Message):
     PROMPT_ID_FIELD_NUMBER: _builtins.int
     DEADLINE_MS_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    SITTING_NO_FIELD_NUMBER: _builtins.int
     turn_id: _builtins.int
     """The open turn."""
     prompt_id: _builtins.int
@@ -1182,6 +1197,8 @@ class ClockRestarted(_message.Message):
     """Milliseconds since the epoch."""
     reason: _builtins.str
     """Why."""
+    sitting_no: _builtins.int
+    """Or the sitting that sits out."""
     def __init__(
         self,
         *,
@@ -1189,17 +1206,22 @@ class ClockRestarted(_message.Message):
         prompt_id: _builtins.int | None = ...,
         deadline_ms: _builtins.int = ...,
         reason: _builtins.str = ...,
+        sitting_no: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_prompt_id", b"_prompt_id", "_turn_id", b"_turn_id", "prompt_id", b"prompt_id", "turn_id", b"turn_id"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_prompt_id", b"_prompt_id", "_sitting_no", b"_sitting_no", "_turn_id", b"_turn_id", "prompt_id", b"prompt_id", "sitting_no", b"sitting_no", "turn_id", b"turn_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_prompt_id", b"_prompt_id", "_turn_id", b"_turn_id", "deadline_ms", b"deadline_ms", "prompt_id", b"prompt_id", "reason", b"reason", "turn_id", b"turn_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_prompt_id", b"_prompt_id", "_sitting_no", b"_sitting_no", "_turn_id", b"_turn_id", "deadline_ms", b"deadline_ms", "prompt_id", b"prompt_id", "reason", b"reason", "sitting_no", b"sitting_no", "turn_id", b"turn_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__prompt_id: _TypeAlias = _typing.Literal["prompt_id"]  # noqa: Y015
     _WhichOneofArgType__prompt_id: _TypeAlias = _typing.Literal["_prompt_id", b"_prompt_id"]  # noqa: Y015
+    _WhichOneofReturnType__sitting_no: _TypeAlias = _typing.Literal["sitting_no"]  # noqa: Y015
+    _WhichOneofArgType__sitting_no: _TypeAlias = _typing.Literal["_sitting_no", b"_sitting_no"]  # noqa: Y015
     _WhichOneofReturnType__turn_id: _TypeAlias = _typing.Literal["turn_id"]  # noqa: Y015
     _WhichOneofArgType__turn_id: _TypeAlias = _typing.Literal["_turn_id", b"_turn_id"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__prompt_id) -> _WhichOneofReturnType__prompt_id | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__sitting_no) -> _WhichOneofReturnType__sitting_no | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__turn_id) -> _WhichOneofReturnType__turn_id | None: ...
 

@@ -270,6 +270,8 @@ class SeatView(_message.Message):
     SITTING_NO_FIELD_NUMBER: _builtins.int
     LAST_ACTION_FIELD_NUMBER: _builtins.int
     HAND_IN_WORDS_FIELD_NUMBER: _builtins.int
+    LEAVES_AT_MS_FIELD_NUMBER: _builtins.int
+    HANDS_MISSED_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     """Seat 1 to 8."""
     account: _builtins.str
@@ -302,6 +304,14 @@ class SeatView(_message.Message):
     """Sitting; 0 = free seat."""
     hand_in_words: _builtins.str
     """What the cards make whose owner has shown them, in words: "two pair, kings and fours"; empty = nothing is shown."""
+    leaves_at_ms: _builtins.int
+    """When the seat is given up and its chips are paid out if the player still sits out then, milliseconds since the epoch
+    (a hand that they are in is finished and verified first); 0 = by no clock.
+    """
+    hands_missed: _builtins.int
+    """Hands that were started without the player since they sit out: at the ruleset's `sit_out_max_hands` the seat is given
+    up.
+    """
     @_builtins.property
     def up(self) -> _containers.RepeatedScalarFieldContainer[_card_pb2.Card.ValueType]:
         """Cards face up in the order dealt."""
@@ -336,10 +346,12 @@ class SeatView(_message.Message):
         sitting_no: _builtins.int = ...,
         last_action: Global___SeatAction | None = ...,
         hand_in_words: _builtins.str = ...,
+        leaves_at_ms: _builtins.int = ...,
+        hands_missed: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["last_action", b"last_action"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "all_in", b"all_in", "ante_prompted", b"ante_prompted", "bet", b"bet", "dealt_in", b"dealt_in", "down_count", b"down_count", "hand_in_words", b"hand_in_words", "last_action", b"last_action", "live", b"live", "paid", b"paid", "pending", b"pending", "seat", b"seat", "show_prompted", b"show_prompted", "shown", b"shown", "sitting_no", b"sitting_no", "sitting_out", b"sitting_out", "stack", b"stack", "status", b"status", "up", b"up"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "all_in", b"all_in", "ante_prompted", b"ante_prompted", "bet", b"bet", "dealt_in", b"dealt_in", "down_count", b"down_count", "hand_in_words", b"hand_in_words", "hands_missed", b"hands_missed", "last_action", b"last_action", "leaves_at_ms", b"leaves_at_ms", "live", b"live", "paid", b"paid", "pending", b"pending", "seat", b"seat", "show_prompted", b"show_prompted", "shown", b"shown", "sitting_no", b"sitting_no", "sitting_out", b"sitting_out", "stack", b"stack", "status", b"status", "up", b"up"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
