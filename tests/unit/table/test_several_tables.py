@@ -250,7 +250,10 @@ async def test_what_waits_at_one_table_waits_for_no_other(tmp_path: Path, monkey
 @simulated
 async def test_the_last_stream_at_a_table_takes_the_choice_ahead_with_it(tmp_path: Path):
     async with two(tmp_path) as (first, second):
-        other = next(name for name in ("ada", "bea", "cleo") if name != second.on_turn)
+        brought_in = second.on_turn
+        await second.act(STAY)
+        await second.until_turn()
+        other = next(name for name in ("ada", "bea", "cleo") if name not in {brought_in, second.on_turn})
         stream = Both(first, other)
         stream.subscribe(second)
         await stream.of(second.id)
