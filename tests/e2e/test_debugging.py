@@ -10,8 +10,9 @@ import pytest
 from stud.table.v1 import table_service_pb2 as pb
 from stud_cli.local.pid_file import write_running
 from stud_client import StudError
-from tests.e2e.test_docs import BIN, ROOT, blocks, run_in
+from tests.e2e.test_docs import BIN, ROOT, run_in
 from tests.support import system_faulty
+from tests.support.doc_blocks import blocks
 from tests.support.playing import Table
 from tests.support.system import Live, LiveStack
 

@@ -6,7 +6,6 @@ import ast
 import asyncio
 import json
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -15,15 +14,12 @@ from pathlib import Path
 
 from stud_cli.local.pid_file import write_running
 from stud_cli.local.system import LocalSystem
+from tests.support.doc_blocks import blocks
 from tools.sources import syntax_tree
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 STUD = BIN / "stud"
-
-
-def blocks(document: str, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / document).read_text(), re.DOTALL)
 
 
 WITHIN_S = 60.0
@@ -73,20 +69,32 @@ def imported(source: str) -> set[str]:
     return found
 
 
-def test_the_front_end_example_imports_nothing_of_ours_but_generated_code() -> None:
-    (example,) = blocks("front-end.md", "python")
-    foreign = {name for name in imported(example) if name.partition(".")[0] not in sys.stdlib_module_names}
-    assert {name for name in foreign if not name.startswith("stud.")} == {"grpc", "google.rpc"}
+def test_the_front_end_examples_import_nothing_of_ours_but_generated_code() -> None:
+    hand, lobby, typed = blocks("front-end.md", "python")
+    for example, others in ((hand, {"grpc", "google.rpc"}), (lobby, {"grpc"}), (typed, {"stud_client"})):
+        foreign = {name for name in imported(example) if name.partition(".")[0] not in sys.stdlib_module_names}
+        assert {name for name in foreign if not name.startswith("stud.")} == others
 
 
 async def test_the_front_end_example_plays_a_hand_and_the_operators_commands_agree(tmp_path: Path) -> None:
-    (example,) = blocks("front-end.md", "python")
+    example, lobby, typed = blocks("front-end.md", "python")
     (tmp_path / "example.py").write_text(example)
+    (tmp_path / "lobby.py").write_text(lobby)
+    (tmp_path / "typed.py").write_text(typed)
     await generate(tmp_path)
     async with LocalSystem(tmp_path / "var") as stack:
         write_running(tmp_path / "var" / "stud.json", stack.running())
         code, output = await run_in(tmp_path, sys.executable, "example.py", PYTHONPATH=str(tmp_path / "gen"))
         assert code == 0, output
+        code, output = await run_in(tmp_path, sys.executable, "lobby.py", PYTHONPATH=str(tmp_path / "gen"))
+        assert code == 0, output
+        assert output.startswith("first: 0 play, buy in for 10000\naverage pot "), output
+        assert "first: SEAT_STATUS_SEATED, 10000 chips\n" in output
+        assert output.endswith("paid out: 10000\n")
+        code, output = await run_in(tmp_path, sys.executable, "typed.py")
+        assert code == 0, output
+        assert output.startswith("in the lobby: first\n"), output
+        assert output.endswith(" movements\n")
         for words in (("verify", "first"), ("audit", "--json"), ("replay", "first"), ("tables",), ("dead", "list")):
             code, output = await run_in(tmp_path, str(STUD), *words)
             assert code == 0, (words, output)

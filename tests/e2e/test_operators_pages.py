@@ -20,7 +20,8 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoRe
 from stud_client.errors import from_rpc
 from stud_service.tokens import load_private_key, mint
 from stud_topology.services import SERVICES
-from tests.e2e.test_docs import BIN, blocks, run_within
+from tests.e2e.test_docs import BIN, run_within
+from tests.support.doc_blocks import blocks
 from tests.support.system import LiveStack
 from tests.support.up import up
 

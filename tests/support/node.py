@@ -72,12 +72,20 @@ def modules() -> Path:
 
 async def run(script: str, *words: str | Path, timeout_s: float) -> Any:
     """Runs a script of tests/node and returns the JSON on its last line; fails with what it said otherwise."""
+    return json.loads((await said(SOURCES / script, *words, timeout_s=timeout_s))[-1])
+
+
+async def said(
+    script: Path, *words: str | Path, timeout_s: float = 30, cwd: Path | None = None, **environ: str
+) -> list[str]:
+    """Runs a script and returns the lines that it printed; fails with what it said otherwise."""
     process = await asyncio.create_subprocess_exec(
-        *("node", SOURCES / script, *words),
+        *("node", script, *words),
+        cwd=cwd,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, "NODE_PATH": str(modules())},
+        env={**os.environ, "NODE_PATH": str(modules()), **environ},
     )
     try:
         async with asyncio.timeout(timeout_s):
@@ -86,5 +94,5 @@ async def run(script: str, *words: str | Path, timeout_s: float) -> Any:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    assert process.returncode == 0, f"{script} ended with {process.returncode}: {err.decode()[-4000:]}"
-    return json.loads(out.decode().splitlines()[-1])
+    assert process.returncode == 0, f"{script.name} ended with {process.returncode}: {err.decode()[-4000:]}"
+    return out.decode().splitlines()
