@@ -45,7 +45,7 @@ from stud_client import StudClient, TableSession
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_load.choices import choose
 from stud_service.keyring import KeyRing
-from stud_service.tokens import load_private_key
+from stud_service.signing_keys import load_private_key
 
 SEATS = 6
 DEPOSIT = 5_000_000

@@ -28,7 +28,8 @@ from stud.table.v1 import table_service_pb2_grpc as table_rpc
 from stud.wallet.v1 import wallet_service_pb2 as wallet
 from stud.wallet.v1 import wallet_service_pb2_grpc as wallet_rpc
 from stud_client.errors import from_rpc
-from stud_service.tokens import PrivateKey, mint
+from stud_service.signing_keys import PrivateKey
+from stud_service.tokens import mint
 
 CURRENCY = "EUR"
 HOLD_S = 20.0

@@ -37,6 +37,14 @@ def all_variables() -> list[Variable]:
         ),
         *edge.variables(),
         Variable(edge.LISTEN, "where the edge listens; takes precedence over `STUD_LISTEN`", EDGE.address),
+        Variable(
+            "STUD_TLS_CA",
+            "commands: CA of services at `grpcs://`; takes precedence over what `stud up` wrote",
+            "gRPC's",
+        ),
+        Variable("STUD_TLS_NAME", "commands: name that the services' certificate has", "the address"),
+        Variable("STUD_TLS_CLIENT_CERTIFICATE", "commands and the health check: certificate to show", "none"),
+        Variable("STUD_TLS_CLIENT_KEY", "its private key", "none"),
         Variable("STUD_AS", "commands: who asks, where `--as` does not say", "nobody"),
         Variable("STUD_TOKEN", "commands: the token to ask with, where `--token-file` brings none", "none"),
         *(

@@ -21,6 +21,7 @@ _.list_commands
 _.on_broken_pipe
 _.on_end
 _.on_start
+_.redirect_request
 _.__annotations__
 _.__signature__
 _.unraisablehook

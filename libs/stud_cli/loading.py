@@ -119,6 +119,7 @@ PLACES: Final = {
         "token",
         "Make a token with the development key (made on first use under the keys directory).",
     ),
+    "keys": Place("stud_cli.local.trust", "app", "What services trust: keys and revocations. Example: stud keys show"),
     "hands": Place(
         "stud_cli.index.command",
         "hands",

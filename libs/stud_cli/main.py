@@ -5,7 +5,9 @@ from __future__ import annotations
 from stud_cli.interrupts import INTERRUPTED, ended_by_ctrl_c
 
 with ended_by_ctrl_c():
+    import os
     from contextlib import suppress
+    from typing import Annotated
 
     import typer
 
@@ -22,8 +24,24 @@ app = typer.Typer(
 
 
 @app.callback()
-def stud() -> None:
-    """Nothing is done before the command."""
+def stud(
+    ca: Annotated[str, typer.Option("--tls-ca", envvar="STUD_TLS_CA", help="CA of the services (PEM).")] = "",
+    certificate: Annotated[
+        str, typer.Option("--tls-certificate", envvar="STUD_TLS_CLIENT_CERTIFICATE", help="Your certificate (PEM).")
+    ] = "",
+    key: Annotated[str, typer.Option("--tls-key", envvar="STUD_TLS_CLIENT_KEY", help="Its key (PEM).")] = "",
+    name: Annotated[
+        str, typer.Option("--tls-name", envvar="STUD_TLS_NAME", help="Name that the services' certificate has.")
+    ] = "",
+) -> None:
+    """Nothing is done before the command but to note how it reaches services at grpcs://HOST:PORT."""
+    given = {
+        "STUD_TLS_CA": ca,
+        "STUD_TLS_CLIENT_CERTIFICATE": certificate,
+        "STUD_TLS_CLIENT_KEY": key,
+        "STUD_TLS_NAME": name,
+    }
+    os.environ.update({variable: value for variable, value in given.items() if value})
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stud_cli.exit_codes import said_as
 from stud_client import Endpoints, load_endpoints
+from stud_eventlog.addresses import SECURE
 
 
 def parsed(text: str) -> dict[str, str]:
@@ -24,6 +25,14 @@ def endpoints(text: str) -> Endpoints:
     """Return where the services are; what ``text`` does not name comes from elsewhere. Raises CouldNotRun."""
     if not text:
         with said_as("{}", ValueError):
-            return load_endpoints()
+            return _readable(load_endpoints())
     with said_as("--endpoints: {}", ValueError, TypeError):
-        return Endpoints(**{**load_endpoints(), **parsed(text)})
+        known = load_endpoints()
+        return _readable(Endpoints(**{**known, **parsed(text)}).trusting(known.tls))
+
+
+def _readable(endpoints: Endpoints) -> Endpoints:
+    """Raises ValueError now, and not at the first call, where a file of TLS cannot be read."""
+    if any(address.startswith(SECURE) for address in endpoints.values()):
+        endpoints.tls.credentials()
+    return endpoints

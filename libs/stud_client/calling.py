@@ -22,6 +22,7 @@ from tenacity import (
 )
 
 from stud_client.errors import StudError, from_rpc
+from stud_client.tls import Tls, channel_to
 
 logger = logging.getLogger(__name__)
 
@@ -57,9 +58,11 @@ READS = ("Get", "List", "Rank", "Adjudicate")
 Token = Callable[[], str]
 
 
-def open_channel(address: str) -> grpc.aio.Channel:
-    """Returns a channel; nothing is connected before the first call. Belongs to the running event loop."""
-    return grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS)
+def open_channel(address: str, tls: Tls | None = None) -> grpc.aio.Channel:
+    """Returns a channel; nothing is connected before the first call. Belongs to the running event loop. Raises
+    ValueError where TLS is wanted and its files cannot be read.
+    """
+    return channel_to(address, CHANNEL_OPTIONS, tls)
 
 
 def new_request_id() -> str:

@@ -103,7 +103,7 @@ class StudClient:
         if stub is None:
             channel = self._channels.get(name)
             if channel is None:
-                channel = self._channels[name] = open_channel(self.endpoints[name])
+                channel = self._channels[name] = open_channel(self.endpoints[name], self.endpoints.tls)
             calling = CallingChannel(channel, self._token, self._timeout_s, wait_for_ready=self._wait_for_ready)
             stub = self._stubs[name] = make(cast("grpc.aio.Channel", calling))
         return cast("Stub", stub)

@@ -13,6 +13,7 @@ from grpc_status import rpc_status
 from stud.common.v1 import seat_pb2
 from stud.errors.v1 import details_pb2
 from stud.table.v1 import table_service_pb2 as pb
+from stud_client.tls import why_not_connected
 
 OPERATORS_NEEDED = frozenset({"LOG_BEHIND"})
 """Sent as UNAVAILABLE, but asking again soon does not help."""
@@ -70,7 +71,8 @@ def from_rpc(error: grpc.aio.AioRpcError) -> StudError:
     details = _details(error)
     info = _first(details, error_details_pb2.ErrorInfo)
     if info is None:
-        return StudError(code.name, text or "no answer", None, code)
+        why = why_not_connected(text)
+        return StudError(code.name, f"no connection: {why} ({text})" if why else text or "no answer", None, code)
     legal = _first(details, details_pb2.LegalActions) or details_pb2.LegalActions()
     wrong = _first(details, details_pb2.WrongFields) or details_pb2.WrongFields()
     return StudError(info.reason, text, dict(info.metadata), code, legal=legal.options, wrong=wrong.fields)

@@ -23,6 +23,9 @@ LONGEST_PAUSE_S = 1.0
 REFUSED_WITHIN_S = 5.0
 """A token that ran out after this long had been accepted."""
 
+ANOTHER_TOKEN = frozenset({"TOKEN_EXPIRED", "TOKEN_REVOKED"})
+"""With another token the stream goes on."""
+
 MAX_WAITING = 1_000
 """Things waiting to be taken; beyond that the oldest are dropped."""
 
@@ -124,7 +127,7 @@ class Resuming(ABC, Generic[T]):
                 return
             except grpc.aio.AioRpcError as fault:
                 error = from_rpc(fault)
-            renewed = error.reason == "TOKEN_EXPIRED" and self._token() != token
+            renewed = error.reason in ANOTHER_TOKEN and self._token() != token
             at_once = renewed or error.reason == "RESUME_FROM_VERSION"
             broken = error.code in BROKEN and error.reason not in OPERATORS_NEEDED
             if not (at_once or broken or error.passing):

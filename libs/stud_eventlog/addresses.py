@@ -19,6 +19,9 @@ MAX_DATABASE: Final = 2**31 - 1
 MAX_SOCKET_PATH: Final = 107
 """Bytes: what Linux has room for."""
 
+SECURE: Final = "grpcs://"
+PLAIN: Final = "grpc://"
+
 _WHERE = re.compile(r"(\[[^\[\]]+\]|[^\[\]:]+)(?::([0-9]+))?")
 _LABEL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
 _TLS = frozenset(
@@ -90,6 +93,17 @@ def check_address(address: str, *, least_port: int = 1) -> str:
     check_host(found[1])
     check_port(found[2], least_port)
     return address
+
+
+def check_endpoint(address: str) -> str:
+    """[grpc://|grpcs://]HOST:PORT, with TLS where it begins with grpcs://."""
+    check_address(host_port(address))
+    return address
+
+
+def host_port(endpoint: str) -> str:
+    """What is behind the scheme of an endpoint, if it has one."""
+    return endpoint.removeprefix(SECURE).removeprefix(PLAIN)
 
 
 def check_url(url: str) -> str:

@@ -59,8 +59,9 @@ class Crew:
         self._clock = clock
         self._operator = StudClient(target.endpoints, target.token_of("load-operator", "operator"), timeout_s=CALL_S)
         self._cashier = self._operator.with_token(target.token_of("load-cashier", "cashier"))
-        self._lines = Lines(target.endpoints["table"], plan.channels)
-        self._slow_lines = Lines(target.endpoints["table"], min(plan.channels, plan.chaos.slow_readers), slow=True)
+        self._lines = Lines(target.endpoints["table"], plan.channels, tls=target.endpoints.tls)
+        slow = min(plan.channels, plan.chaos.slow_readers)
+        self._slow_lines = Lines(target.endpoints["table"], slow, slow=True, tls=target.endpoints.tls)
         self._paces = Paces(plan, clock())
         self._players: list[Player] = []
         self._viewers: list[Viewer] = []

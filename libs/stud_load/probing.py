@@ -15,6 +15,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from stud_client import Endpoints
 from stud_client.calling import CHANNEL_OPTIONS
+from stud_client.tls import channel_to
 from stud_load.recorder import Measure, Recorder
 from stud_load.viewer import Clock
 
@@ -35,7 +36,7 @@ class Probes:
         self._recorder = recorder
         self._clock = clock
         self._channels = {
-            name: grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS) for name, address in endpoints.items()
+            name: channel_to(address, CHANNEL_OPTIONS, endpoints.tls) for name, address in endpoints.items()
         }
         self._found: list[str] = []
         self._open: dict[asyncio.Task[None], tuple[str, float]] = {}

@@ -15,6 +15,7 @@ import grpc
 from stud.table.v1 import table_service_pb2 as pb
 from stud_client.calling import CHANNEL_OPTIONS
 from stud_client.plain import ACCEPTS, Plain
+from stud_client.tls import Tls, channel_to
 from stud_load.target import Token
 
 _SERVICE: Final = "/stud.table.v1.TableService/"
@@ -84,11 +85,11 @@ class Line:
 class Lines:
     """Some connections, handed out in turn. What waits in ``slow`` ones waits at the server: nothing is read ahead."""
 
-    def __init__(self, address: str, number: int, *, slow: bool = False) -> None:
+    def __init__(self, address: str, number: int, *, slow: bool = False, tls: Tls | None = None) -> None:
         options = [*CHANNEL_OPTIONS, ("grpc.use_local_subchannel_pool", 1)]
         if slow:
             options += [("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 0)]
-        self._lines = [Line(grpc.aio.insecure_channel(address, options=options)) for _ in range(number)]
+        self._lines = [Line(channel_to(address, options, tls)) for _ in range(number)]
         self._turns = itertools.cycle(self._lines)
 
     def next(self) -> Line:

@@ -18,6 +18,11 @@ COMMITS_KEY: Final = "stud-commits"
 that whoever waits for it sees whether it is merely slow.
 """
 
+STALE_KEY: Final = "stud-stale"
+"""In the trailing metadata of any answer: which sources of trust (keys, revocations, certificates) are out of reach.
+The service goes on with what they said last.
+"""
+
 Request = health_pb2.HealthCheckRequest
 Response = health_pb2.HealthCheckResponse
 
@@ -25,8 +30,11 @@ Response = health_pb2.HealthCheckResponse
 class Health(health_pb2_grpc.HealthServicer):
     """The status of each name that was reported."""
 
-    def __init__(self, commits_moved: Callable[[], int] = lambda: 0) -> None:
+    def __init__(
+        self, commits_moved: Callable[[], int] = lambda: 0, stale: Callable[[], Iterable[str]] = lambda: ()
+    ) -> None:
         self._commits_moved = commits_moved
+        self._stale = stale
         self._statuses: dict[str, int] = {}
         self._changed = asyncio.Event()
         self._ended = False
@@ -50,8 +58,11 @@ class Health(health_pb2_grpc.HealthServicer):
         if status is None:
             context.set_code(grpc.StatusCode.NOT_FOUND)
             return Response()
+        told = [(STALE_KEY, source) for source in self._stale()]
         if status != Response.SERVING:
-            context.set_trailing_metadata(((COMMITS_KEY, str(self._commits_moved())),))
+            told.append((COMMITS_KEY, str(self._commits_moved())))
+        if told:
+            context.set_trailing_metadata(tuple(told))
         return Response(status=status)
 
     async def Watch(self, request: Request, context: Any) -> AsyncIterator[Response]:

@@ -7,15 +7,20 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from stud_service.refusals import Refused
+from stud_service.trusted import TrustedKey
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The token's subject, its roles (`tokens.ROLES`), and when it expires, seconds since the epoch."""
+    """The token's subject, its roles (`tokens.ROLES`), when it expires, seconds since the epoch, its own id (`jti`; ""
+    = it has none), and the key that it was signed with.
+    """
 
     account: str
     roles: frozenset[str]
     until_s: float = field(default=math.inf, compare=False)
+    token_id: str = field(default="", compare=False)
+    signed_by: TrustedKey | None = field(default=None, compare=False, repr=False)
 
 
 _caller: ContextVar[Caller] = ContextVar("caller")

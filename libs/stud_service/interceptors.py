@@ -36,7 +36,7 @@ from stud_service.identity import caller, set_caller
 from stud_service.limits import RATE_LIMITED, Limits, factor_of
 from stud_service.refusals import Refused
 from stud_service.settings import ServiceSettings
-from stud_service.tokens import Verifier, expired
+from stud_service.tokens import Verifier
 
 logger = structlog.get_logger(__name__)
 
@@ -250,14 +250,22 @@ class Unhurried:
 
 def _until_expiry(verifier: Verifier, inner: Layer) -> Layer:
     """A call that stays open is good for as long as its token: what arrives after that is never handed on, and at that
-    moment the stream ends.
+    moment the stream ends, be it that the token runs out or that it is revoked.
     """
 
     async def until_expiry(request: Any, context: Context) -> Any:
         who = caller()
         if hasattr(request, "__aiter__"):
-            request = WhileValid(request, lambda: verifier.check_unexpired(who))
-        return await _within(verifier.left_s(who), expired(), inner(request, context))
+            request = WhileValid(request, lambda: verifier.check(who))
+        timeout = asyncio.timeout(verifier.left_s(who))
+        try:
+            async with timeout:
+                with verifier.ending_with(who, timeout):
+                    return await inner(request, context)
+        except TimeoutError:
+            if not timeout.expired():
+                raise  # one of its own
+            raise verifier.why_over(who) from None
 
     return until_expiry
 
@@ -275,7 +283,7 @@ async def _within(seconds: float, refusal: Refused, work: Awaitable[Any]) -> Any
 
 
 class WhileValid:
-    """The requests of a stream until its token expires, by the clock: the timer that ends the stream may be late."""
+    """The requests of a stream while its token is good, by the clock: the timer that ends the stream may be late."""
 
     def __init__(self, data: AsyncIterator[bytes], check: Callable[[], None]) -> None:
         self._data = data.__aiter__()

@@ -111,11 +111,11 @@ def ensure_dev_keys(keys_dir: Path) -> None:
     keys_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     for name, folder in FOLDERS.items():
         path = home_of(keys_dir, folder, f"{name}.key")
-        with _locked(path.parent):
+        with locked(path.parent):
             if not path.exists():
-                _write(path, os.urandom(KEY_BYTES))
+                write_whole(path, os.urandom(KEY_BYTES))
     private = home_of(keys_dir, JWT_FOLDER, JWT_PRIVATE)
-    with _locked(private.parent):
+    with locked(private.parent):
         _ensure_jwt_pair(private, home_of(keys_dir, JWT_FOLDER, JWT_PUBLIC))
 
 
@@ -128,7 +128,8 @@ def home_of(keys_dir: Path, folder: str, name: str) -> Path:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
+    """Held by one process at a time."""
     with (folder / ".lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -142,8 +143,8 @@ def _ensure_jwt_pair(private: Path, public: Path) -> None:
     else:
         key = Ed25519PrivateKey.generate()
         plain = serialization.NoEncryption()
-        _write(private, key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain))
-    _write(
+        write_whole(private, key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain))
+    write_whole(
         public,
         key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo),
     )
@@ -156,7 +157,7 @@ def _read_private(path: Path) -> PrivateKeyTypes:
         raise KeyringError(f"{path}: cannot be read as a private key ({type(why).__name__})") from None
 
 
-def _write(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes) -> None:
     """Write a whole file or none: no reader meets half a key, and no crash leaves one."""
     half = path.with_name(f".{path.name}.new")
     half.unlink(missing_ok=True)

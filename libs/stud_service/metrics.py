@@ -41,6 +41,9 @@ _TROUBLE = _words("code", "as under `paused` in docs/runbook.md", *LOG_TROUBLES)
 _VERDICT = _words("verdict", "what was found", "VERIFIED", "DISPUTED")
 _SHARD = _words("shard", "s00 to s63", *map(keys.shard_name, range(keys.SHARDS)))
 _CURRENCY = Label("currency", "a currency that is served", re.compile("[A-Z]{3}"))
+_SOURCE = _words(
+    "source", "what is read again and again", "public_key", "jwks_file", "jwks_url", "revoked", "certificate"
+)
 _BUILD = Label("build", "STUD_BUILD", re.compile(".{1,64}"))
 
 SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -66,6 +69,18 @@ SERVING = Metric("stud_serving", "gauge", "1 where the service serves, as its he
 REFUSALS = Metric("stud_refusals_total", "counter", "calls and commands that were refused", _REASON, of=EVERY)
 LOOP_LAG = Metric(
     "stud_event_loop_lag_seconds", "histogram", "how late a timer of the process fires", None, SECONDS, EVERY
+)
+
+TOKEN_KEYS = Metric("stud_token_keys", "gauge", "keys that tokens are verified with")
+REVOKED = Metric("stud_tokens_revoked", "gauge", "revoked tokens that would still be good")
+TRUST_STALE = Metric(
+    "stud_trust_stale_seconds",
+    "gauge",
+    "for how long a source of trust could not be read; 0 where it could; meanwhile what it said last is good",
+    _SOURCE,
+)
+CERTIFICATE_DAYS = Metric(
+    "stud_certificate_days_left", "gauge", "days until the service's own certificate ends; no series without TLS"
 )
 
 LOG_AVAILABLE = Metric("stud_log_available", "gauge", "1 where the log answers and holds what it acknowledged")

@@ -34,14 +34,27 @@ from stud_service.log_meters import tell_of_the_log
 from stud_service.log_watch import LogWatch
 from stud_service.loop_lag import watch_lag
 from stud_service.meters import Meters, Value
-from stud_service.metrics import BUILD_INFO, LOG_AVAILABLE, REFUSALS, SERVING, Metric
+from stud_service.metrics import (
+    BUILD_INFO,
+    CERTIFICATE_DAYS,
+    LOG_AVAILABLE,
+    REFUSALS,
+    REVOKED,
+    SERVING,
+    TOKEN_KEYS,
+    TRUST_STALE,
+    Metric,
+)
 from stud_service.metrics_port import MetricsPort
 from stud_service.refusals import Refused
 from stud_service.runtime import Runtime
 from stud_service.server_options import server_options
 from stud_service.settings import ServiceSettings, SettingsError, load_settings
+from stud_service.signing_keys import KeyFileError
 from stud_service.starting import CannotStart, bind_metrics, cannot_start, log_to_standard_error
-from stud_service.tokens import KeyFileError, Verifier, load_public_key, warm_up
+from stud_service.tls import ServerTls, TlsError
+from stud_service.tokens import Verifier, warm_up
+from stud_service.trust import Trust
 from stud_topology.services import service_called
 
 logger = structlog.get_logger(__name__)
@@ -100,7 +113,7 @@ class Process:
         self._started = False
         self._watch: LogWatch | None = None
         self._log: RedisEventLog | None = None
-        self._health = Health(lambda: self._log.commits_moved if self._log is not None else 0)
+        self._health = Health(lambda: self._log.commits_moved if self._log is not None else 0, self._stale)
         self._limits = Limits(settings)
         self._meters = Meters(name)
         self._exposed: Exposition | None = None
@@ -110,6 +123,7 @@ class Process:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop_asked.set)
+        self._trust, self._tls = self._read_trust()
         server = self._make_server()
         self._bind(server)
         metrics = self._bind_metrics()
@@ -128,13 +142,18 @@ class Process:
 
     # Starting
 
-    def _make_server(self) -> grpc.aio.Server:
+    def _read_trust(self) -> tuple[Trust, ServerTls | None]:
         try:
-            key = load_public_key(self.settings.keys_dir)
-        except KeyFileError as why:
+            trust, tls = Trust(self.settings, on_change=self._tell_health), ServerTls.of(self.settings)
+        except (KeyFileError, TlsError) as why:
             raise CannotStart(str(why)) from None
+        logger.info("trusted_keys", kids=trust.trusted.keys.kids(), revoked=len(trust.trusted.revoked))
+        self._meters.source(lambda: told_of_trust(trust, tls))
+        return trust, tls
+
+    def _make_server(self) -> grpc.aio.Server:
         verifier = Verifier(
-            key,
+            self._trust.trusted,
             issuer=self.settings.jwt_issuer,
             audience=self.settings.jwt_audience,
             max_life_s=self.settings.token_max_life_s,
@@ -147,7 +166,10 @@ class Process:
     def _bind(self, server: grpc.aio.Server) -> None:
         address = self.settings.listen
         try:
-            self.port = server.add_insecure_port(address)
+            if self._tls is None:
+                self.port = server.add_insecure_port(address)
+            else:
+                self.port = server.add_secure_port(address, self._tls.credentials())
         except RuntimeError:
             raise CannotStart(
                 f"cannot listen on {address}: {why_cannot_listen(address)}. Set STUD_{self.name.upper()}_LISTEN"
@@ -207,6 +229,11 @@ class Process:
         app = await self._make_app(factory, runtime)
         runtime.spawn(runtime.watch_clock(), "watch clock")
         runtime.spawn(watch_lag(self._meters), "watch lag")
+        runtime.spawn(self._trust.follow_files(), "follow keys")
+        if self.settings.jwks_url:
+            runtime.spawn(self._trust.follow_issuer(), "follow issuer")
+        if self._tls is not None:
+            runtime.spawn(self._tls.follow(), "follow certificates")
         app.register(server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         names = [self.service.grpc_name, health.SERVICE_NAME, reflection.SERVICE_NAME]
@@ -269,17 +296,23 @@ class Process:
 
     def _tell_health(self) -> None:
         """Health follows the log: NOT_SERVING from the first failure until it is back and verified, and while it cannot
-        be written or may lose what is written.
+        be written or may lose what is written; and while there is no key to verify any token with.
         """
-        self._tell(serving=self._watch is not None and self._watch.serving)
+        self._tell(serving=self._watch is not None and self._watch.serving and len(self._trust.trusted.keys) > 0)
 
     def _tell(self, *, serving: bool) -> None:
         self._health.tell(("", self.service.grpc_name), serving=serving)
         if self._started:
             logger.info("health", serving=serving)
 
+    def _stale(self) -> list[str]:
+        """Which sources of trust are out of reach, while what they said last is good."""
+        stale = {**self._trust.stale_s(), "certificate": self._tls.stale_s() if self._tls is not None else 0.0}
+        return sorted(source for source, seconds in stale.items() if seconds > 0)
+
     def _told(self) -> Mapping[Metric, Value]:
         serves = self._started and self._watch is not None and self._watch.serving and not self.stop_asked.is_set()
+        serves = serves and len(self._trust.trusted.keys) > 0
         return {BUILD_INFO: {self.settings.build: 1}, SERVING: int(serves), LOG_AVAILABLE: 0}  # until the log says more
 
     def _exposition(self) -> bytes:
@@ -307,6 +340,16 @@ class Process:
             runtime.tasks.fault = runtime.tasks.fault or fault
         await server.stop(grace_s)
         await runtime.tasks.cancel_all()
+
+
+def told_of_trust(trust: Trust, tls: ServerTls | None) -> Mapping[Metric, Value]:
+    """Returns what there is to tell of keys, revocations and certificates."""
+    stale = trust.stale_s()
+    told: dict[Metric, Value] = {TOKEN_KEYS: len(trust.trusted.keys), REVOKED: len(trust.trusted.revoked)}
+    if tls is not None:
+        stale["certificate"] = tls.stale_s()
+        told[CERTIFICATE_DAYS] = tls.days_left
+    return {**told, TRUST_STALE: stale}
 
 
 def _log_behind(stream: str, acknowledged: Head, found: Head) -> None:

@@ -76,6 +76,18 @@ def folder(text: str) -> Path:
     return Path(text)
 
 
+def _file(text: str) -> Path:
+    if not text.strip():
+        raise ValueError("want the path of a file")
+    return folder(text)
+
+
+def _web_address(text: str) -> str:
+    from stud_service.fetching import check_web_address  # noqa: PLC0415 - seldom asked for, and slow to load
+
+    return check_web_address(text)
+
+
 def _listen(address: str) -> str:
     return check_address(address, least_port=0)
 
@@ -143,6 +155,26 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
     call_timeout_ms: Annotated[int, About("milliseconds for a call without a deadline", number(1, 600_000))] = 15_000
     jwt_issuer: Annotated[str, About("who must have issued a token", _text(256))] = "stud"
     jwt_audience: Annotated[str, About("who a token must be for", _text(256))] = "stud"
+    jwks_url: Annotated[
+        str, About("https address of the issuer's keys (JWKS), chosen among by `kid`", _web_address)
+    ] = ""
+    jwks_ca: Annotated[
+        Path | None, About("certificates (PEM) of the CA of that address, beside the system's", _file)
+    ] = None
+    jwks_refresh_s: Annotated[int, About("seconds between two looks at that address", number(10, 86_400))] = 300
+    jwks_file: Annotated[
+        Path | None, About("file of keys (JWKS); else `jwks.json` among the keys, if there is one", _file)
+    ] = None
+    revoked_file: Annotated[
+        Path | None, About("list of revoked tokens; else `revoked.txt` among the keys, if there is one", _file)
+    ] = None
+    tls_certificate: Annotated[
+        Path | None, About("certificate chain (PEM): with it the service speaks TLS alone", _file)
+    ] = None
+    tls_key: Annotated[Path | None, About("its private key (PEM)", _file)] = None
+    tls_client_ca: Annotated[
+        Path | None, About("CA (PEM) of client certificates: with it nobody connects without one", _file)
+    ] = None
     token_max_life_s: Annotated[
         int,
         About(
@@ -223,6 +255,8 @@ def about(settings: type[msgspec.Struct]) -> dict[str, About]:
 
 def in_text(default: object) -> str:
     """Returns a default as one would write it."""
+    if default is None or default == "":
+        return "none"
     if isinstance(default, bool):
         return str(int(default))
     return ",".join(default) if isinstance(default, tuple) else str(default)

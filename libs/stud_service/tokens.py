@@ -1,6 +1,7 @@
 """Tokens: JWT that say who calls. Services only verify; minting is for local runs and tests.
 
-The algorithm is pinned by the key at hand, never chosen by the token: EdDSA for an Ed25519 key, RS256 for an RSA key.
+A token's header names the key it was signed with (`kid`), and the key says with which algorithm (`signing_keys`): what
+the header says of algorithms is never asked.
 
 The library is loaded when it is first needed, since a sixth of a service's start went into it; a service has it loaded
 beside its work as soon as it serves (`warm_up`), so that the first caller does not wait for it.
@@ -8,22 +9,21 @@ beside its work as soon as it serves (`warm_up`), so that the first caller does 
 
 from __future__ import annotations
 
+import asyncio
 import math
+import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
-from pathlib import Path
-
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
 
 from stud_service.identity import Caller
-from stud_service.keyring import JWT_FOLDER, JWT_PRIVATE, JWT_PUBLIC, home_of
 from stud_service.refusals import Refused
+from stud_service.revocations import is_token_id
 from stud_service.settings import MAX_LIFE_S
+from stud_service.signing_keys import PrivateKey, PublicKey, algorithm_of, key_name
+from stud_service.trusted import KeySet, Trusted, TrustedKey
 
 ROLES = frozenset({"player", "operator", "cashier", "auditor", "service"})
 ISSUER = AUDIENCE = "stud"
@@ -32,49 +32,6 @@ MAX_TOKEN = 4096
 CACHED = 10_000
 NOT_BEFORE_LEEWAY_S = 5.0
 """An issuer's clock may be this far ahead of ours. None for `exp`: an expired token stays expired."""
-
-PrivateKey = Ed25519PrivateKey | RSAPrivateKey
-PublicKey = Ed25519PublicKey | RSAPublicKey
-
-
-class KeyFileError(ValueError):
-    """A key file is missing or holds no usable key. The text names it."""
-
-
-def load_private_key(keys_dir: Path) -> PrivateKey:
-    """Reads `jwt-private.pem`; raises KeyFileError."""
-    path = _find(keys_dir, JWT_PRIVATE)
-    try:
-        key = serialization.load_pem_private_key(path.read_bytes(), password=None)
-    except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as why:
-        raise KeyFileError(f"{path}: cannot be read as a private key ({type(why).__name__})") from None
-    if not isinstance(key, PrivateKey):
-        raise KeyFileError(f"{path}: want an Ed25519 or RSA key")
-    return key
-
-
-def load_public_key(keys_dir: Path) -> PublicKey:
-    """Reads `jwt-public.pem`; raises KeyFileError."""
-    path = _find(keys_dir, JWT_PUBLIC)
-    try:
-        key = serialization.load_pem_public_key(path.read_bytes())
-    except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as why:
-        raise KeyFileError(f"{path}: cannot be read as a public key ({type(why).__name__})") from None
-    if not isinstance(key, PublicKey):
-        raise KeyFileError(f"{path}: want an Ed25519 or RSA key")
-    return key
-
-
-def _find(keys_dir: Path, name: str) -> Path:
-    try:
-        path = home_of(keys_dir, JWT_FOLDER, name)
-        if path.is_file():
-            return path
-    except OSError as why:
-        raise KeyFileError(f"{keys_dir} cannot be read ({why.strerror}): set STUD_KEYS_DIR") from None
-    raise KeyFileError(
-        f"there is no {name} in {keys_dir}: set STUD_KEYS_DIR (`stud up` and `stud token` make keys for development)"
-    )
 
 
 def warm_up() -> None:
@@ -90,46 +47,51 @@ def mint(
     *,
     issuer: str = ISSUER,
     audience: str = AUDIENCE,
+    token_id: str = "",
 ) -> str:
-    """Returns a token for `sub` that expires `ttl_s` seconds from now (negative: it has expired already)."""
+    """Returns a token for `sub` that expires `ttl_s` seconds from now (negative: it has expired already). It has an id
+    of its own, by which it can be revoked, and names its key.
+    """
     import jwt  # noqa: PLC0415
 
     now = int(time.time())
     claims = {"sub": sub, "roles": sorted(roles), "iss": issuer, "aud": audience, "iat": now, "exp": now + ttl_s}
-    return jwt.encode(claims, key, algorithm=_algorithm(key))
-
-
-def _algorithm(key: PrivateKey | PublicKey) -> str:
-    return "EdDSA" if isinstance(key, (Ed25519PrivateKey, Ed25519PublicKey)) else "RS256"
+    claims["jti"] = token_id or secrets.token_hex(8)
+    return jwt.encode(claims, key, algorithm=algorithm_of(key), headers={"kid": key_name(key.public_key())})
 
 
 class Verifier:
-    """Turns a token into its caller. Verified tokens are remembered until they expire: a signature costs more than all
-    other checks of a call.
+    """Turns a token into its caller. Verified tokens are remembered until they expire, or until what is trusted
+    changes: a signature costs more than all other checks of a call.
     """
 
     def __init__(
         self,
-        key: PublicKey,
+        trusted: Trusted | PublicKey,
         *,
         issuer: str = ISSUER,
         audience: str = AUDIENCE,
         max_life_s: int = MAX_LIFE_S,
         clock_s: Callable[[], float] = time.time,
     ) -> None:
-        self._key = key
-        self._algorithms = [_algorithm(key)]
+        self._trusted = trusted if isinstance(trusted, Trusted) else Trusted(KeySet([TrustedKey.of(trusted)]))
+        self._trusted.on_change.append(self._changed)
         self._issuer = issuer
         self._audience = audience
         self._max_life_s = max_life_s
         self._clock_s = clock_s
         self._known: OrderedDict[str, Caller] = OrderedDict()
+        self._open: dict[asyncio.Timeout, Caller] = {}
 
     def caller_of(self, token: str) -> Caller:
-        """Raises Refused: TOKEN_EXPIRED, or UNAUTHENTICATED for everything else that is wrong with it."""
+        """Raises Refused: TOKEN_EXPIRED, TOKEN_REVOKED, KEYS_UNAVAILABLE, or UNAUTHENTICATED for everything else that
+        is wrong with it.
+        """
         who = self._known.get(token)
         if who is None:
-            who = self._known[token] = self._verify(token)
+            who = self._verify(token)
+            self.check(who)
+            self._known[token] = who
             if len(self._known) > CACHED:
                 self._known.popitem(last=False)
         try:
@@ -138,6 +100,14 @@ class Verifier:
             del self._known[token]
             raise
         return who
+
+    def check(self, who: Caller) -> None:
+        """Raises Refused when the caller's token is good no longer."""
+        self.check_unexpired(who)
+        if who.token_id and who.token_id in self._trusted.revoked:
+            raise Refused("TOKEN_REVOKED", "the token was revoked: ask for a new one")
+        if who.signed_by is not None and who.signed_by not in self._trusted.keys:
+            raise Refused("TOKEN_REVOKED", "the token's key is trusted no longer: ask for a new token")
 
     def check_unexpired(self, who: Caller) -> None:
         """Raises Refused(TOKEN_EXPIRED) when the caller's token has run out since they were let in."""
@@ -148,16 +118,66 @@ class Verifier:
         """Returns for how many seconds the caller's token is still good."""
         return who.until_s - self._clock_s()
 
+    @contextmanager
+    def ending_with(self, who: Caller, timeout: asyncio.Timeout) -> Iterator[None]:
+        """For as long as a call stays open: its timeout, which has been entered, fires as soon as the caller's token is
+        good no longer. Raises Refused where it is not from the start.
+        """
+        self.check(who)
+        self._open[timeout] = who
+        try:
+            yield
+        finally:
+            del self._open[timeout]
+
+    def why_over(self, who: Caller) -> Refused:
+        """Returns why a call that was ended like this is over."""
+        try:
+            self.check(who)
+        except Refused as why:
+            return why
+        return expired()
+
+    def _changed(self) -> None:
+        """What is trusted is another thing now. Each token is verified again, and what is open is looked at."""
+        self._known.clear()
+        for timeout, who in list(self._open.items()):
+            try:
+                self.check(who)
+            except Refused:
+                if not timeout.expired():
+                    timeout.reschedule(asyncio.get_running_loop().time())
+
+    def _key_for(self, token: str) -> TrustedKey:
+        import jwt  # noqa: PLC0415
+
+        if not self._trusted.keys:
+            raise Refused("KEYS_UNAVAILABLE", "the keys that tokens are verified with cannot be had yet: try again")
+        try:
+            kid = jwt.get_unverified_header(token).get("kid")
+        except (jwt.PyJWTError, TypeError, ValueError, RecursionError):
+            raise Refused("UNAUTHENTICATED", "the token does not verify") from None
+        key = self._trusted.keys.named(kid if isinstance(kid, str) else None)
+        if key is not None:
+            return key
+        if not kid:
+            raise Refused(
+                "UNAUTHENTICATED", "the token names no key: want the kid of one of the issuer's keys in its header"
+            )
+        self._trusted.on_unknown_key()
+        raise Refused("UNAUTHENTICATED", "the token names a key (kid) that the issuer does not publish")
+
     def _verify(self, token: str) -> Caller:
         import jwt  # noqa: PLC0415
 
         if len(token) > MAX_TOKEN:
             raise Refused("UNAUTHENTICATED", f"the token has {len(token)} characters: want at most {MAX_TOKEN}")
+        key = self._key_for(token)
         try:
             claims = jwt.decode(
                 token,
-                self._key,
-                algorithms=self._algorithms,
+                key.key,
+                algorithms=[key.algorithm],
                 issuer=self._issuer,
                 audience=self._audience,
                 # Times are judged here by our own clock, to the fraction of a second; the library cuts fractions off.
@@ -173,7 +193,10 @@ class Verifier:
             raise Refused("UNAUTHENTICATED", "the token does not verify") from None
         self._check_begun(claims)
         self._check_life(claims)
-        return Caller(_subject(claims["sub"]), _roles(claims.get("roles", ())), _seconds("exp", claims["exp"]))
+        until_s, token_id = _seconds("exp", claims["exp"]), claims.get("jti", "")
+        if token_id != "" and not is_token_id(token_id):
+            raise Refused("UNAUTHENTICATED", "the token's jti must be 1 to 128 printable characters without spaces")
+        return Caller(_subject(claims["sub"]), _roles(claims.get("roles", ())), until_s, token_id, key)
 
     def _check_begun(self, claims: Mapping[str, object]) -> None:
         """Raises Refused when the token is only valid from a later moment on."""

@@ -11,6 +11,7 @@ from typing import Any, Final
 import grpc
 
 from stud_client.calling import CHANNEL_OPTIONS
+from stud_client.tls import channel_to
 
 CALLS_EACH: Final = 400
 
@@ -28,8 +29,10 @@ Open = Callable[[str], grpc.aio.Channel]
 
 
 def open_channel(address: str) -> grpc.aio.Channel:
-    """Returns a channel; nothing is connected before the first call."""
-    return grpc.aio.insecure_channel(address, options=OPTIONS)
+    """Returns a channel; nothing is connected before the first call. Over TLS at `grpcs://`, trusting what the
+    environment says.
+    """
+    return channel_to(address, OPTIONS)
 
 
 class _Line:

@@ -51,6 +51,17 @@ CASES: dict[str, Case] = {
         "70x120",
     ),
     "StudEdgeFull": Case({'stud_edge_connections_refused_total{service="edge"}': "0x10 1x120"}, "5x120"),
+    "StudNoTokenKeys": Case({'stud_token_keys{service="wallet"}': "1 0x120"}, "0 1x120"),
+    "StudTrustStale": Case(
+        {
+            'stud_trust_stale_seconds{service="table", source="revoked"}': "0x240",
+            'stud_trust_stale_seconds{service="table", source="jwks_url"}': "0+15x240",
+        },
+        "0+15x50 0x240",
+        minutes=30,
+    ),
+    "StudCertificateEnds": Case({'stud_certificate_days_left{service="table"}': "13.5x240"}, "14.5x240", minutes=30),
+    "StudCertificateEnded": Case({'stud_certificate_days_left{service="table"}': "-1x240"}, "3x240"),
     "StudLogTrouble": Case({'stud_log_trouble{service="table", code="LOG_AWAY"}': "1x120"}, "_x120"),
     "StudLogFillsUp": Case(
         {"stud_log_memory_limit_bytes": f"{GIB}x120", "stud_log_memory_bytes": f"{0.72 * GIB}x120"},

@@ -115,7 +115,7 @@ MAY_HAVE: dict[str, tuple[set[str], set[str], set[str]]] = {
     "init": (
         {"state:/state", "keys-auth:/keys/auth", "keys-public:/keys/public"}
         | {"keys-cards:/keys/cards", "keys-dealer:/keys/dealer", "keys-seeds:/keys/seeds"},
-        {"STUD_REDIS_URL", "STUD_KEYS_DIR", *ENDPOINTS},
+        {"STUD_REDIS_URL", "STUD_KEYS_DIR", "STUD_REVOKED_FILE", *ENDPOINTS},
         {"operator"},
     ),
     "table": ({PUBLIC_KEY, CARDS}, SERVICE_ENVIRONMENT, {"table"}),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stud_cli.local.log_server import EmbeddedServer
-from stud_service.tokens import KeyFileError, load_private_key
+from stud_service.signing_keys import KeyFileError, load_private_key
 from tests.component.acl_cases import SERVICES, url_of
 from tests.support.confined import healthy, log_server, made_keys, mount_keys, started
 from tests.support.valkey import command

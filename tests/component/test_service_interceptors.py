@@ -10,6 +10,7 @@ from unittest.mock import Mock
 import grpc
 import pytest
 import structlog
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
@@ -20,9 +21,12 @@ from stud_core.events import Option, Size, Verb
 from stud_core.rejection import Reason, Rejection
 from stud_service.identity import caller, require
 from stud_service.interceptors import Interceptor
+from stud_service.limits import Limits
 from stud_service.refusals import Refused
-from stud_service.tokens import Verifier
-from tests.support.runtime import KEY, House, logged, serving, token
+from stud_service.settings import ServiceSettings
+from stud_service.tokens import Verifier, mint
+from stud_service.trusted import KeySet, TrustedKey
+from tests.support.runtime import KEY, House, logged, serving, token, until
 
 EXECUTE_BATCH = importlib.import_module("grpc._cython.cygrpc").ExecuteBatchError
 """What a write to a broken connection raises; gRPC exports only its base."""
@@ -266,6 +270,48 @@ async def test_a_stream_ends_when_its_token_does(channel, tables):
     code, _, info = await refusal(call.read())
     assert (code, info.reason) == ("UNAUTHENTICATED", "TOKEN_EXPIRED")
     assert tables.cancelled.is_set()
+
+
+@pytest.mark.parametrize("how", ["the token is revoked", "its key is withdrawn"])
+async def test_a_stream_ends_when_its_token_is_revoked(house, channel, tables, how: str):
+    """At once, with its reason; another token's stream beside it goes on, and the same token opens no other."""
+    bad = (("authorization", f"Bearer {mint('alice', ['player'], 600, KEY, token_id='bad')}"),)
+    watch, subscribe = rpc.TableServiceStub(channel).Watch, pb.WatchRequest(subscribe=pb.Subscribe(table="open"))
+    call: Any = watch(subscribe, metadata=bad)
+    other: Any = watch(subscribe, metadata=bearer(ttl_s=600))
+    assert [(await call.read()).update.version for _ in range(3)] == [1, 2, 3]
+    assert [(await other.read()).update.version for _ in range(3)] == [1, 2, 3]
+    if how == "the token is revoked":
+        house.trusted.change(house.trusted.keys, {"bad": time.time() + 600})
+    else:
+        house.trusted.change(KeySet([TrustedKey.of(Ed25519PrivateKey.generate().public_key())]), {})
+    code, _, info = await refusal(call.read())
+    assert (code, info.reason) == ("UNAUTHENTICATED", "TOKEN_REVOKED")
+    assert tables.cancelled.is_set()
+    again = {"the token is revoked": "TOKEN_REVOKED", "its key is withdrawn": "UNAUTHENTICATED"}
+    assert (await refusal(get(channel, "t", metadata=bad)))[2].reason == again[how]
+    if how == "the token is revoked":
+        assert (await get(channel, "t", metadata=bearer(ttl_s=600))).update.table == "alice"
+        other.cancel()
+    else:
+        assert (await refusal(other.read()))[2].reason == "TOKEN_REVOKED"
+
+
+async def test_a_token_that_is_revoked_before_its_stream_begins_gets_none(tables):
+    """While a call waits for its turn, say: nobody looks at it then."""
+    house_limits = Limits(ServiceSettings(calls_per_s=1, calls_burst=1))
+    async with (
+        serving(tables, limits=house_limits) as house,
+        grpc.aio.insecure_channel(house.address) as channel,
+    ):
+        bad = (("authorization", f"Bearer {mint('alice', ['player'], 600, KEY, token_id='bad')}"),)
+        await get(channel, "t", metadata=bad)
+        call: Any = rpc.TableServiceStub(channel).Watch(
+            pb.WatchRequest(subscribe=pb.Subscribe(table="open")), metadata=bad
+        )
+        await until(lambda: house_limits.calls.take("alice", patience_s=-9) > 1)
+        house.trusted.change(house.trusted.keys, {"bad": time.time() + 600})
+        assert (await refusal(call.read()))[2].reason == "TOKEN_REVOKED"
 
 
 async def test_what_a_stream_brings_after_its_token_expired_is_never_handed_on(tables):

@@ -42,7 +42,7 @@ def test_it_serves_until_it_is_told_to_stop(start, log_url, number):
     assert get_table(service.address).update.table == "t"
     assert service.stop(number) == 0
     assert service.out.read_bytes() == b""
-    assert service.events()[:1] == ["listening"]
+    assert service.events()[:2] == ["trusted_keys", "listening"]
     assert service.events()[-2:] == ["stopping", "stopped"]
     assert all({"event", "level", "timestamp", "service"} <= line.keys() for line in service.lines())
 

@@ -11,7 +11,8 @@ from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-unty
 
 from edge_service.methods import offered
 from stud.table.v1 import table_service_pb2 as pb
-from stud_service.tokens import load_private_key, mint
+from stud_service.signing_keys import load_private_key
+from stud_service.tokens import mint
 from stud_topology.services import SERVICES, Service
 from tests.support.system import Live, shared
 

@@ -13,7 +13,8 @@ import pytest
 from stud.table.v1 import table_service_pb2 as pb
 from stud_cli.inspect.audit import audit_log
 from stud_core.ledger.names import RAKE
-from stud_service.tokens import load_private_key, mint
+from stud_service.signing_keys import load_private_key
+from stud_service.tokens import mint
 from tests.support import node
 from tests.support.deep import DEEP
 from tests.support.doc_blocks import blocks

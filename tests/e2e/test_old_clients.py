@@ -9,7 +9,8 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from stud_client.calling import open_channel
-from stud_service.tokens import load_private_key, mint
+from stud_service.signing_keys import load_private_key
+from stud_service.tokens import mint
 from tests.support.playing import BUY_IN, Table
 from tests.support.system import PATIENCE_S, Live, shared
 

@@ -18,7 +18,8 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
 from stud_client.errors import from_rpc
-from stud_service.tokens import load_private_key, mint
+from stud_service.signing_keys import load_private_key
+from stud_service.tokens import mint
 from stud_topology.services import SERVICES
 from tests.e2e.test_docs import BIN, run_within
 from tests.support.doc_blocks import blocks

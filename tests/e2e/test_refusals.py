@@ -20,7 +20,8 @@ from stud_client import StudError
 from stud_client.calling import open_channel
 from stud_client.errors import from_rpc
 from stud_core import events as ev
-from stud_service.tokens import load_private_key, mint
+from stud_service.signing_keys import load_private_key
+from stud_service.tokens import mint
 from tests.support.playing import BUY_IN, DEPOSIT, Player, Table
 from tests.support.system import Live, shared
 

@@ -16,7 +16,8 @@ import structlog
 
 from stud_service.interceptors import Interceptor
 from stud_service.server_options import SERVER_OPTIONS
-from stud_service.tokens import Verifier, load_public_key
+from stud_service.signing_keys import load_public_key
+from stud_service.tokens import Verifier
 from stud_topology.services import NAMES
 from tests.support.system_memory import MemorySystem
 

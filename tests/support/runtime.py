@@ -25,6 +25,7 @@ from stud_service.logging import configure
 from stud_service.refusals import Refused
 from stud_service.server_options import SERVER_OPTIONS
 from stud_service.tokens import Verifier, mint
+from stud_service.trusted import KeySet, Trusted, TrustedKey
 
 KEY = Ed25519PrivateKey.generate()
 
@@ -85,6 +86,7 @@ class House:
 
     address: str
     server: grpc.aio.Server
+    trusted: Trusted
     closed: Refused | None = None
     calls: list[str] = field(default_factory=list)
 
@@ -105,12 +107,13 @@ async def serving(
     def gate() -> Refused | None:
         return house.closed if house else None
 
-    interceptor = Interceptor(Verifier(KEY.public_key(), clock_s=clock_s), gate, call_timeout_s, limits)
+    trusted = Trusted(KeySet([TrustedKey.of(KEY.public_key())]))
+    interceptor = Interceptor(Verifier(trusted, clock_s=clock_s), gate, call_timeout_s, limits)
     server = grpc.aio.server(interceptors=[interceptor], options=options)
     add(servicer, server)
     port = server.add_insecure_port(address)
     await server.start()
-    house = House(f"127.0.0.1:{port}", server)
+    house = House(f"127.0.0.1:{port}", server, trusted)
     try:
         yield house
     finally:

@@ -20,6 +20,7 @@ from stud_cli.local.log_server import EmbeddedServer
 from stud_cli.local.ports import Port
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_service.healthcheck import check
+from stud_service.tls import for_clients
 from tests.support.runtime import token, write_keys
 
 ROOT = Path(__file__).parents[2]
@@ -31,6 +32,7 @@ class Running:
     address: str
     out: Path
     err: Path
+    tls: dict[str, str]
 
     def lines(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.err.read_text().splitlines()]
@@ -50,7 +52,7 @@ class Running:
             time.sleep(0.02)
 
     def until_serving(self) -> None:
-        self.until(lambda: check(self.address) is None)
+        self.until(lambda: check(self.address, tls=self.tls) is None)
 
     def end(self, timeout_s: float = 20) -> int:
         return self.process.wait(timeout_s)
@@ -96,7 +98,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
                 stdout=stdout,
                 stderr=stderr if isinstance(stderr, int) else sink,
             )
-        started.append(Running(process, address, out, err))
+        started.append(Running(process, address, out, err, for_clients(environ)))
         return started[-1]
 
     yield begin

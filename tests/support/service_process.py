@@ -20,7 +20,8 @@ from stud_cli.local.ports import Port
 from stud_eventlog.redis_streams import RedisEventLog
 from stud_service.healthcheck import check
 from stud_service.keyring import ensure_dev_keys
-from stud_service.tokens import load_private_key, mint
+from stud_service.signing_keys import load_private_key
+from stud_service.tokens import mint
 from tests.support.waiting import until
 
 ROOT = Path(__file__).parents[2]

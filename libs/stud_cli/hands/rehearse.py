@@ -96,7 +96,7 @@ class _Run:
                 system = await stack.enter_async_context(
                     LocalSystem(directory, allow_stacked_decks=True, console=None if quiet else notes)
                 )
-                callers = Callers(system.endpoints, system.keys_dir)
+                callers = Callers(system.addressed(), system.keys_dir)
             stack.push_async_callback(callers.close)
             await decks_can_be_stacked(callers)
             with Progress(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -19,10 +19,11 @@ from stud_cli.local.pid_file import RunningSystem, is_garbled, read_running
 from stud_cli.local.system import LocalSystem
 from stud_cli.where import parsed
 from stud_client import Endpoints
+from stud_client.tls import tls_of
 from stud_load import Target
 from stud_load.target import Token
 from stud_service.settings import load_settings
-from stud_service.tokens import load_private_key
+from stud_service.signing_keys import load_private_key
 
 LIMITS: Final = {
     "STUD_CALLS_BURST": "100000",
@@ -50,6 +51,9 @@ class Place:
     keys_dir: Path
     pids: Mapping[str, int]
     redis_url: str = ""
+    tls: Mapping[str, str] = field(default_factory=dict)
+    """What `stud up` told of its certificates."""
+
     troubles: Callable[[], Awaitable[list[str]]] = _nobody_knows
 
     def target(self) -> Target:
@@ -61,7 +65,7 @@ class Place:
         def token_of(subject: str, role: str) -> Token:
             return RenewedToken(subject, role, key, ttl_s)
 
-        return Target(Endpoints(**self.endpoints), token_of, self.pids)
+        return Target(Endpoints(**self.endpoints).trusting(tls_of(told=self.tls)), token_of, self.pids)
 
 
 @contextlib.asynccontextmanager
@@ -101,4 +105,4 @@ def _running(path: Path, keys: Path | None) -> Place:
 
 def _of(running: RunningSystem, keys: Path | None) -> Place:
     pids = {NAMES.get(name, name): pid for name, pid in running.pids.items()}
-    return Place(running.endpoints, keys or Path(running.keys_dir), pids, running.redis_url)
+    return Place(running.endpoints, keys or Path(running.keys_dir), pids, running.redis_url, running.tls)

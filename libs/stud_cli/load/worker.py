@@ -32,6 +32,7 @@ class Job(msgspec.Struct):
     endpoints: dict[str, str]
     keys_dir: str
     pids: dict[str, int]
+    tls: dict[str, str] = {}
 
 
 class Message(msgspec.Struct, omit_defaults=True):
@@ -64,7 +65,7 @@ async def _seated() -> None:
 
 
 async def _play(job: Job) -> None:
-    place = Place(job.endpoints, Path(job.keys_dir), job.pids)
+    place = Place(job.endpoints, Path(job.keys_dir), job.pids, tls=job.tls)
     report = await run(
         job.plan,
         place.target(),

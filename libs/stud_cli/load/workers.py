@@ -32,7 +32,7 @@ async def play(plan: LoadPlan, processes: int, place: Place, tell: Tell) -> Repo
     try:
         for number, share in enumerate(plan.shares(processes), 1):
             pids = dict(place.pids) if number == 1 else {}
-            job = Job(share, f"driver {number}", place.endpoints, str(place.keys_dir), pids)
+            job = Job(share, f"driver {number}", place.endpoints, str(place.keys_dir), pids, dict(place.tls))
             await crew.start(job)
         return merged(await crew.reports())
     finally:

@@ -10,7 +10,8 @@ from stud.events.v1 import table_events_pb2
 from stud.rules.v1 import rules_service_pb2 as rules
 from stud_client import Endpoints, StudClient
 from stud_service.settings import load_settings
-from stud_service.tokens import PrivateKey, load_private_key, mint
+from stud_service.signing_keys import PrivateKey, load_private_key
+from stud_service.tokens import mint
 
 TTL_S = 3600
 """How long a token is good, where it may be that long."""
@@ -34,7 +35,7 @@ class Callers:
     """One client per person, made on first use with the development key."""
 
     def __init__(self, endpoints: Mapping[str, str], keys_dir: Path) -> None:
-        self._endpoints = Endpoints(**endpoints)
+        self._endpoints = endpoints if isinstance(endpoints, Endpoints) else Endpoints(**endpoints)
         self._key = load_private_key(keys_dir)
         self._ttl_s = min(TTL_S, load_settings("table").token_max_life_s)
         self._clients: dict[tuple[str, str], StudClient] = {}

@@ -132,7 +132,7 @@ async def _demo(directory: Path, plans: list[TablePlan], quiet: bool) -> int:
     began = time.monotonic()
     say = (lambda _: None) if quiet else console.print
     async with LocalSystem(directory, report=say, console=None if quiet else console) as system:
-        callers = Callers(system.endpoints, system.keys_dir)
+        callers = Callers(system.addressed(), system.keys_dir)
         try:
             tables = [DemoTable(callers, plan) for plan in plans]
             await _play(tables, system, quiet)

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from stud_cli.exit_codes import could_not_run, said_as
@@ -16,7 +17,9 @@ from stud_service.checks import require_account
 from stud_service.keyring import ensure_dev_keys
 from stud_service.refusals import Refused
 from stud_service.settings import load_keys_dir, load_settings
-from stud_service.tokens import ROLES, Verifier, load_private_key, load_public_key, mint
+from stud_service.signing_keys import load_private_key
+from stud_service.tokens import ROLES, Verifier, mint
+from stud_service.trust import Trust
 from stud_topology.services import RUNNING
 
 DAY_S = 86_400
@@ -63,14 +66,17 @@ def token(
 def _made(subject: str, roles: list[str], ttl_s: int | None) -> str:
     """Return a token that services take: it is checked as they do before anybody gets it."""
     with said_as("{}", ValueError), said_as("no service would take such a token: {}", Refused):
-        longest_s = load_settings("table").token_max_life_s
+        settings = msgspec.structs.replace(load_settings("table"), jwks_url="")
+        longest_s = settings.token_max_life_s
         ttl_s = min(DAY_S, longest_s) if ttl_s is None else ttl_s
         if ttl_s > longest_s:
             could_not_run(f"a token is not for ever: want --ttl 1 to {longest_s} (STUD_TOKEN_MAX_LIFE_S)")
         directory = keys_dir()
         _ensure_keys(directory)
         made = mint(subject, roles, ttl_s, load_private_key(directory))
-        Verifier(load_public_key(directory), max_life_s=longest_s).caller_of(made)
+        Verifier(Trust(msgspec.structs.replace(settings, keys_dir=directory)).trusted, max_life_s=longest_s).caller_of(
+            made
+        )
         if "player" in roles:
             require_account(subject)
     return made

@@ -28,7 +28,8 @@ Pid = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 class RunningSystem(msgspec.Struct):
     """What ``var/stud.json`` says. ``marks`` tell each process from a later one of its number (`mark_of`); those of an
     earlier build, which wrote none, are told by their command lines. ``metrics``: where Prometheus asks each service;
-    ``web``: where browsers find the edge, if there is one.
+    ``web``: where browsers find the edge, if there is one; ``tls``: what clients here need to trust the services, where
+    these speak TLS (`stud_service.tls.for_clients`).
     """
 
     redis_url: str
@@ -40,6 +41,7 @@ class RunningSystem(msgspec.Struct):
     marks: dict[str, str] = {}
     metrics: dict[str, str] = {}
     web: str = ""
+    tls: dict[str, str] = {}
 
 
 def write_running(path: Path, running: RunningSystem) -> None:

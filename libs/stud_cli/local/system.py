@@ -12,6 +12,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -27,6 +28,7 @@ from stud_cli.local.ports import HOST, Port
 from stud_cli.local.progress import Patience, Waiting
 from stud_cli.local.stopping import to_its_end
 from stud_cli.local.torn_file import cut_torn_tail
+from stud_eventlog.addresses import SECURE
 from stud_eventlog.types import EventLogError
 from stud_service.keyring import KeyringError, ensure_dev_keys
 from stud_topology import services
@@ -106,8 +108,21 @@ class LocalSystem:
 
     @property
     def endpoints(self) -> dict[str, str]:
-        """Service name -> host:port."""
-        return {name: self.address_of(name) for name in SERVICES}
+        """Service name -> host:port, or grpcs://host:port where the environment has the services speak TLS."""
+        scheme = SECURE if self.tls else ""
+        return {name: f"{scheme}{self.address_of(name)}" for name in SERVICES}
+
+    @cached_property
+    def tls(self) -> dict[str, str]:
+        """What clients here need to trust the services; nothing where these speak plain text."""
+        return _trust_of({**os.environ, **self.environ})
+
+    def addressed(self) -> Mapping[str, str]:
+        """Return the services as clients want them."""
+        from stud_client import Endpoints  # as above
+        from stud_client.tls import tls_of
+
+        return Endpoints(**self.endpoints).trusting(tls_of({**os.environ, **self.environ}, self.tls))
 
     @property
     def web(self) -> str:
@@ -297,8 +312,16 @@ class LocalSystem:
         }
 
     def _of_the_edge(self) -> dict[str, str]:
-        """It has neither a log nor keys."""
-        return {f"STUD_{name.upper()}_ENDPOINT": address for name, address in self.endpoints.items()}
+        """It has neither a log nor keys; towards the services it is a client like any other."""
+        where = {f"STUD_{name.upper()}_ENDPOINT": address for name, address in self.endpoints.items()}
+        names = {"ca": "CA", "name": "NAME", "certificate": "CLIENT_CERTIFICATE", "key": "CLIENT_KEY"}
+        return where | {f"STUD_TLS_{names[name]}": value for name, value in self.tls.items()}
+
+    def _tls_of(self, name: str) -> Mapping[str, str]:
+        if name != EDGE:
+            return self.tls
+        environ, pair = {**os.environ, **self.environ}, {"CERTIFICATE": "CERT", "KEY": "KEY"}
+        return _trust_of({f"STUD_TLS_{ours}": environ.get(f"STUD_EDGE_TLS_{its}", "") for ours, its in pair.items()})
 
     def _waiting(self) -> Waiting:
         """Only a start is drawn: later there may be something else on the screen."""
@@ -313,7 +336,7 @@ class LocalSystem:
                 raise LocalSystemError(f"{name} ended with {process.returncode} at start: {self.last_words(name)}")
             if not (self._is_up or self.server.running):
                 raise LocalSystemError(f"the log's server died: {self.server.why_it_ended()}")
-            problem, commits = await asyncio.to_thread(_asked, self.address_of(name), grpc_name)
+            problem, commits = await asyncio.to_thread(_asked, self.address_of(name), grpc_name, self._tls_of(name))
             if problem is None:
                 return
             patience.heard(commits)
@@ -359,7 +382,14 @@ class LocalSystem:
             pids[SERVER] = self.server.pid
         folders = str(self.data_dir), str(self.keys_dir)
         return RunningSystem(
-            self.redis_url, self.endpoints, *folders, os.getpid(), pids, metrics=self.metrics, web=self.web
+            self.redis_url,
+            self.endpoints,
+            *folders,
+            os.getpid(),
+            pids,
+            metrics=self.metrics,
+            web=self.web,
+            tls=self.tls,
         )
 
 
@@ -374,11 +404,20 @@ def _listeners(names: Collection[str]) -> dict[str, int]:
     return above | {metrics_of(name): number + services.METRICS_ABOVE for name, number in above.items()}
 
 
-def _asked(address: str, grpc_name: str) -> tuple[str | None, int]:
+def _trust_of(environ: Mapping[str, str]) -> dict[str, str]:
+    if not environ.get("STUD_TLS_CERTIFICATE"):
+        return {}
+    from stud_service.tls import for_clients  # slow to load
+
+    return for_clients(environ)
+
+
+def _asked(address: str, grpc_name: str, tls: Mapping[str, str]) -> tuple[str | None, int]:
     """Ask a service how it is; gRPC is loaded only now, while the services load what they need."""
     from stud_service.healthcheck import asked
 
-    return asked(address, grpc_name, timeout_s=1.0)
+    answer = asked(address, grpc_name, timeout_s=1.0, tls=tls)
+    return answer.problem, answer.commits
 
 
 def last_lines(path: Path, count: int = 5) -> list[str]:

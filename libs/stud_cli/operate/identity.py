@@ -19,7 +19,8 @@ import msgspec
 from stud_cli.exit_codes import could_not_run, said_as
 from stud_cli.local.keys import keys_dir
 from stud_service.settings import load_settings
-from stud_service.tokens import load_private_key, mint
+from stud_service.signing_keys import load_private_key
+from stud_service.tokens import mint
 
 LIFE_S = 300
 """Of a token that is made for one command."""
@@ -34,6 +35,7 @@ class Claims(msgspec.Struct):
     sub: str
     exp: float = 0.0
     roles: list[str] = []
+    jti: str = ""
 
 
 class Identity(msgspec.Struct, frozen=True):

@@ -27,7 +27,8 @@ from stud_core.house_rules import page
 from stud_core.presets import PLAYNOW, WILLIAM_HILL, table_config
 from stud_core.ruleset import BuyInLimit, HeadsUp
 from stud_service.keyring import ensure_dev_keys
-from stud_service.tokens import load_private_key, mint
+from stud_service.signing_keys import load_private_key
+from stud_service.tokens import mint
 
 NOBODY = ["--endpoints", "table=127.0.0.1:1,rules=127.0.0.1:1,wallet=127.0.0.1:1"]
 GOOD: dict[str, Any] = {"table": "t-1", "preset": "playnow", "currency": "EUR", "small_bet": 500}

@@ -235,7 +235,7 @@ async def test_what_has_come_already_is_not_given_twice(client, table):
         assert not updates._waiting
 
 
-@pytest.mark.parametrize("reason", ["UNKNOWN_TABLE", "LOG_BEHIND", "TOKEN_EXPIRED"])
+@pytest.mark.parametrize("reason", ["UNKNOWN_TABLE", "LOG_BEHIND", "TOKEN_EXPIRED", "TOKEN_REVOKED"])
 async def test_an_answer_is_not_taken_for_a_broken_stream(client, table, reason):
     async with client.watch("unknown" if reason == "UNKNOWN_TABLE" else "t") as updates:
         if reason != "UNKNOWN_TABLE":
@@ -254,8 +254,8 @@ async def test_a_stream_whose_token_ran_out_goes_on_with_the_next_one(house: Hou
     async with StudClient(Endpoints(table=house.address), lambda: tokens[now], give_up_s=5) as client:
         async with client.play("t") as session:
             await versions(session, 1)
-            for now in (1, 2):  # noqa: B007  (read by the client)
-                await table.break_streams(Refused("TOKEN_EXPIRED", "ask for a new one"))
+            for now in (1, 2):
+                await table.break_streams(Refused(("TOKEN_EXPIRED", "TOKEN_REVOKED")[now - 1], "ask for a new one"))
                 await session.sit_out()
                 await table.move()
                 await versions(session, 2)

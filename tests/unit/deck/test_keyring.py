@@ -19,7 +19,7 @@ from stud_service.keyring import (
     MissingKey,
     ensure_dev_keys,
 )
-from stud_service.tokens import load_private_key, load_public_key
+from stud_service.signing_keys import load_private_key, load_public_key
 
 MATERIAL = bytes(range(100, 132))
 FILES = ["dealer.key", "down.key", "referee.key", JWT_PRIVATE, JWT_PUBLIC]

@@ -14,7 +14,8 @@ from stud_service import tokens
 from stud_service.identity import Caller
 from stud_service.refusals import Refused
 from stud_service.settings import MAX_LIFE_S
-from stud_service.tokens import KeyFileError, Verifier, load_private_key, load_public_key, mint
+from stud_service.signing_keys import KeyFileError, load_private_key, load_public_key
+from stud_service.tokens import Verifier, mint
 from tests.support.runtime import write_keys
 
 KEY = Ed25519PrivateKey.generate()
@@ -218,7 +219,7 @@ def test_missing_and_useless_keys_are_named(tmp_path: Path):
     for load in (load_private_key, load_public_key):
         with pytest.raises(KeyFileError, match="cannot be read"):
             load(tmp_path)
-    key = ec.generate_private_key(ec.SECP256R1())
+    key = ec.generate_private_key(ec.SECP384R1())
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )

@@ -66,6 +66,12 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     """The caller has an interest in what is decided (a seat, a hand, the account), so somebody else must decide it.
     PERMISSION_DENIED.
     """
+    REASON_TOKEN_REVOKED: _Reason.ValueType  # 18
+    """The token was revoked, or the key that it was signed with is trusted no longer: get a new one. A stream that was
+    opened with it ends with this. UNAUTHENTICATED.
+    """
+    REASON_KEYS_UNAVAILABLE: _Reason.ValueType  # 19
+    """The keys that tokens are verified with cannot be had yet; try again. UNAVAILABLE."""
     REASON_UNKNOWN_TABLE: _Reason.ValueType  # 20
     """There is no such table. NOT_FOUND."""
     REASON_TABLE_NOT_OPEN: _Reason.ValueType  # 21
@@ -238,6 +244,12 @@ REASON_OWN_INTEREST: Reason.ValueType  # 17
 """The caller has an interest in what is decided (a seat, a hand, the account), so somebody else must decide it.
 PERMISSION_DENIED.
 """
+REASON_TOKEN_REVOKED: Reason.ValueType  # 18
+"""The token was revoked, or the key that it was signed with is trusted no longer: get a new one. A stream that was
+opened with it ends with this. UNAUTHENTICATED.
+"""
+REASON_KEYS_UNAVAILABLE: Reason.ValueType  # 19
+"""The keys that tokens are verified with cannot be had yet; try again. UNAVAILABLE."""
 REASON_UNKNOWN_TABLE: Reason.ValueType  # 20
 """There is no such table. NOT_FOUND."""
 REASON_TABLE_NOT_OPEN: Reason.ValueType  # 21

@@ -7,8 +7,8 @@ REQUEST_ID_REUSED, a refused one is judged afresh. What moves money (TakeSeat, A
 good, the others for this hand and the last. Refusals carry a google.rpc.ErrorInfo (see stud/errors/v1/reasons.proto)
 and, where it helps, a second detail (stud/errors/v1/details.proto). Besides the reasons named at a call there are
 those of every call: UNKNOWN_TABLE, INVALID_FIELD, MALFORMED_MESSAGE, REQUEST_ID_REQUIRED, REQUEST_ID_REUSED,
-UNAUTHENTICATED, TOKEN_EXPIRED, ROLE_NOT_ALLOWED, LOG_UNAVAILABLE, OUTCOME_UNKNOWN, LOG_BEHIND, LOG_BROKEN, STOPPING,
-CALL_DEADLINE, INTERNAL.
+UNAUTHENTICATED, TOKEN_EXPIRED, TOKEN_REVOKED, KEYS_UNAVAILABLE, ROLE_NOT_ALLOWED, LOG_UNAVAILABLE, OUTCOME_UNKNOWN,
+LOG_BEHIND, LOG_BROKEN, STOPPING, CALL_DEADLINE, INTERNAL.
 """
 
 from collections import abc as _abc

@@ -310,7 +310,8 @@ class TableServiceServicer:
 
     def Watch(self, request, context):
         """Watches a table as a spectator, or as a player with their own cards. Any role. Like Play it ends with OK after the
-        last update of a closed table, and with TOKEN_EXPIRED when the caller's token runs out.
+        last update of a closed table, with TOKEN_EXPIRED when the caller's token runs out, with TOKEN_REVOKED when it is
+        revoked.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

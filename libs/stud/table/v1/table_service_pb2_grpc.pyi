@@ -7,8 +7,8 @@ REQUEST_ID_REUSED, a refused one is judged afresh. What moves money (TakeSeat, A
 good, the others for this hand and the last. Refusals carry a google.rpc.ErrorInfo (see stud/errors/v1/reasons.proto)
 and, where it helps, a second detail (stud/errors/v1/details.proto). Besides the reasons named at a call there are
 those of every call: UNKNOWN_TABLE, INVALID_FIELD, MALFORMED_MESSAGE, REQUEST_ID_REQUIRED, REQUEST_ID_REUSED,
-UNAUTHENTICATED, TOKEN_EXPIRED, ROLE_NOT_ALLOWED, LOG_UNAVAILABLE, OUTCOME_UNKNOWN, LOG_BEHIND, LOG_BROKEN, STOPPING,
-CALL_DEADLINE, INTERNAL.
+UNAUTHENTICATED, TOKEN_EXPIRED, TOKEN_REVOKED, KEYS_UNAVAILABLE, ROLE_NOT_ALLOWED, LOG_UNAVAILABLE, OUTCOME_UNKNOWN,
+LOG_BEHIND, LOG_BROKEN, STOPPING, CALL_DEADLINE, INTERNAL.
 """
 
 from collections import abc as _abc
@@ -92,7 +92,8 @@ class TableServiceStub:
     """
     Watch: _aio.UnaryStreamMultiCallable[_table_service_pb2.WatchRequest, _table_service_pb2.WatchResponse]
     """Watches a table as a spectator, or as a player with their own cards. Any role. Like Play it ends with OK after the
-    last update of a closed table, and with TOKEN_EXPIRED when the caller's token runs out.
+    last update of a closed table, with TOKEN_EXPIRED when the caller's token runs out, with TOKEN_REVOKED when it is
+    revoked.
     """
     CreateTable: _aio.UnaryUnaryMultiCallable[_table_service_pb2.CreateTableRequest, _table_service_pb2.CreateTableResponse]
     """Opens a table. Operators. TABLE_EXISTS, INVALID_RULESET, INVALID_TABLE, UNKNOWN_RULESET, UNKNOWN_CURRENCY,
@@ -299,7 +300,8 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_table_service_pb2.WatchRequest, _abc.AsyncIterator[_table_service_pb2.WatchResponse]],
     ) -> _abc.AsyncIterator[_table_service_pb2.WatchResponse]:
         """Watches a table as a spectator, or as a player with their own cards. Any role. Like Play it ends with OK after the
-        last update of a closed table, and with TOKEN_EXPIRED when the caller's token runs out.
+        last update of a closed table, with TOKEN_EXPIRED when the caller's token runs out, with TOKEN_REVOKED when it is
+        revoked.
         """
 
     @_abc_1.abstractmethod
