@@ -186,7 +186,7 @@ def test_bounds_are_told_to_machines(least: int | None, most: int | None, told: 
 SERVICES = ("table/v1/table", "wallet/v1/wallet", "rules/v1/rules", "dealer/v1/dealer")
 NOT_FOR_CALLERS = {
     "HAND_NOT_STARTABLE", "UNEXPECTED_CARDS", "UNKNOWN_SITTING", "ALREADY_DONE", "CLAIM_MISMATCH", "SITTING_MISMATCH",
-    "ESCROW_OVERDRAWN", "RATE_LIMITED",
+    "ESCROW_OVERDRAWN",
 }  # fmt: skip
 """What only services say to one another, or nobody yet."""
 
