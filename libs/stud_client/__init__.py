@@ -24,12 +24,14 @@ from stud_client.following import Watching
 from stud_client.keeping import Account, Lobby, Me
 from stud_client.paging import pages
 from stud_client.session import TableSession
+from stud_client.several import SeveralTables
 
 __all__ = [
     "Account",
     "Endpoints",
     "Lobby",
     "Me",
+    "SeveralTables",
     "StudClient",
     "StudError",
     "TableSession",

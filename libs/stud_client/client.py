@@ -18,6 +18,7 @@ from stud_client.following import Watching
 from stud_client.keeping import Account, Lobby, Me
 from stud_client.resuming import GIVE_UP_S
 from stud_client.session import TableSession
+from stud_client.several import SeveralTables
 
 CALL_TIMEOUT_S = 10.0
 
@@ -113,6 +114,10 @@ class StudClient:
         view, else with the update after that version; `head_hash` is the hash of that version.
         """
         return TableSession(self.tables, table, after_version, head_hash, give_up_s=self._give_up_s, token=self._token)
+
+    def several(self) -> SeveralTables:
+        """Returns what has sessions at several tables over one stream, to be entered with `async with`."""
+        return SeveralTables(self.tables, give_up_s=self._give_up_s, token=self._token)
 
     def watch(self, table: str, after_version: int | None = None, head_hash: bytes = b"") -> Watching:
         """Returns a table's updates for a spectator; as `play`, without commands."""

@@ -14,7 +14,7 @@ from typing import Any, Generic, Self, TypeVar
 
 import grpc
 
-from stud_client.errors import OPERATORS_NEEDED, from_rpc
+from stud_client.errors import OPERATORS_NEEDED, StudError, from_rpc
 from stud_eventlog.pauses import Pauses
 
 GIVE_UP_S = 60.0
@@ -127,6 +127,8 @@ class Resuming(ABC, Generic[T]):
                 return
             except grpc.aio.AioRpcError as fault:
                 error = from_rpc(fault)
+            except StudError as fault:
+                error = fault
             renewed = error.reason in ANOTHER_TOKEN and self._token() != token
             at_once = renewed or error.reason == "RESUME_FROM_VERSION"
             broken = error.code in BROKEN and error.reason not in OPERATORS_NEEDED
@@ -144,8 +146,8 @@ class Resuming(ABC, Generic[T]):
 
     @abstractmethod
     async def _converse(self) -> None:
-        """Holds one stream until the server ends it; raises AioRpcError when it breaks. What comes is `_put`, and is
-        `_progress`.
+        """Holds one stream until the server ends it; raises AioRpcError or StudError when it breaks. What comes is
+        `_put`, and is `_progress`.
         """
 
 

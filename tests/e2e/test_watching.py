@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import signal
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,10 +17,11 @@ import pytest
 from stud.table.v1 import table_service_pb2 as pb
 from stud.wallet.v1 import wallet_service_pb2 as wallet
 from stud_client import StudError
-from tests.support.playing import BUY_IN, DEPOSIT, Table
+from tests.support.playing import BUY_IN, DEPOSIT, Follower, Table
 from tests.support.system import PATIENCE_S, Live, shared, until
 
 pytestmark = shared("watching")
+STUD = Path(sys.executable).with_name("stud")
 
 
 @asynccontextmanager
@@ -131,3 +137,82 @@ async def test_an_account_says_where_the_chips_are(live: Live):
             assert [(escrow.table, escrow.balance) for escrow in change.account.escrows] == [(table.id, BUY_IN)]
             assert [transfer.kind for transfer in change.transfers] == ["Deposited", "BuyInFunded"]
         assert account
+
+
+async def test_one_stream_serves_several_tables_through_a_crash_and_one_that_is_not_there(live: Live):
+    async with await Table.begin(live, "one", 2) as one, await Table.begin(live, "two", 2) as two:
+        account, player = next(iter(one.players.items()))
+        await two.deposit(account)
+        seat = pb.TakeSeatRequest(table=two.id, amount=BUY_IN, seat=5, auto_post=True, muck_losing=True)
+        await player.client.tables.TakeSeat(seat)
+        several = player.client.several()
+        missing = several.play("no-such-table")
+        async with several, Follower(several.play(one.id)) as at_one, Follower(several.play(two.id)) as at_two:
+            for follower, table in ((at_one, one), (at_two, two)):
+                update = await follower.until(lambda u: u.current and u.mine.sitting_no)
+                assert update.table == table.id
+            async with missing:
+                with pytest.raises(StudError, match="UNKNOWN_TABLE"):
+                    await asyncio.wait_for(anext(missing), PATIENCE_S)
+            with pytest.raises(StudError, match="already"):
+                async with several.play(one.id) as again:
+                    await asyncio.wait_for(anext(again), PATIENCE_S)
+            sessions: list[Any] = [at_one.session, at_two.session]
+            results = await asyncio.gather(*(session.set_preferences(muck_losing=False) for session in sessions))
+            for follower, result in zip((at_one, at_two), results, strict=True):
+                await follower.until(lambda u, v=result.version: u.version >= v and not u.mine.muck_losing)  # type: ignore[misc]
+            assert [session.resumed for session in sessions] == [0, 0]
+            await live.stack.restart_service("table")
+            await live.ready()
+            results = await asyncio.gather(*(session.set_preferences(muck_losing=True) for session in sessions))
+            for follower, result in zip((at_one, at_two), results, strict=True):
+                await follower.until(lambda u, v=result.version: u.version >= v and u.mine.muck_losing)  # type: ignore[misc]
+                versions = [update.version for update in follower.updates]
+                assert versions == sorted(versions)
+            assert min(session.resumed for session in sessions) >= 1
+
+
+async def test_the_first_table_may_be_the_one_that_is_not_there(live: Live):
+    async with await Table.begin(live, "there", 2) as table:
+        player = next(iter(table.players.values()))
+        several = player.client.several()
+        async with several, several.play("no-such-table") as missing, Follower(several.play(table.id)) as there:
+            with pytest.raises(StudError, match="UNKNOWN_TABLE"):
+                await asyncio.wait_for(anext(missing), PATIENCE_S)
+            await there.until(lambda u: u.current and u.mine.sitting_no)
+
+
+async def test_the_command_shows_the_lobby_as_it_changes(live: Live):
+    async with await Table.begin(live, "cli", 2) as table:
+        process = await asyncio.create_subprocess_exec(
+            *(STUD, "tables", "--watch", "--json", "--free", "1"),
+            cwd=live.stack.data_dir,
+            env={
+                "STUD_TABLE_ENDPOINT": live.stack.endpoints["table"],
+                "STUD_KEYS_DIR": str(live.stack.keys_dir),
+                "PATH": os.environ["PATH"],
+            },
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        try:
+
+            async def told(paused: str) -> dict[str, Any]:
+                async with asyncio.timeout(PATIENCE_S):
+                    while True:
+                        lines = json.loads(await process.stdout.readline())["tables"]  # type: ignore[union-attr]
+                        found = [line for line in lines if (line["table"], line["paused"]) == (table.id, paused)]
+                        if found:
+                            line: dict[str, Any] = found[0]
+                            return line
+
+            assert (await told(""))["playing"] == 2
+            await table.pause("a break")
+            assert (await told("a break"))["suggested_buy_in"] == BUY_IN
+            process.send_signal(signal.SIGINT)
+            assert await asyncio.wait_for(process.wait(), PATIENCE_S) == 130
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()

@@ -128,6 +128,11 @@ class Desk:
         return f"{said}\n{command()} {shlex.join(words)}"
 
     @property
+    def for_scripts(self) -> bool:
+        """Whether what is said is for scripts (``--json``)."""
+        return self._asked.json_output
+
+    @property
     def asks(self) -> bool:
         """Whether somebody is asked before what cannot be undone."""
         return not self._asked.yes
