@@ -14,7 +14,7 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud_core.cards import card_name
 
 _SUITS = {"c": ("♣", "green"), "d": ("♦", "blue"), "h": ("♥", "red"), "s": ("♠", "white")}
-_STREETS = {0: "", 3: "third street", 4: "fourth street", 5: "fifth street", 6: "sixth street", 7: "the river"}
+STREETS: Final = {0: "", 3: "third street", 4: "fourth street", 5: "fifth street", 6: "sixth street", 7: "the river"}
 _LIFE = {
     pb.TABLE_LIFE_OPEN: "open",
     pb.TABLE_LIFE_DRAINING: "draining",
@@ -32,11 +32,11 @@ def money(amount: int) -> str:
     return f"{sign}{abs(amount) // 100:,}.{abs(amount) % 100:02d}"
 
 
-def card_text(code: int) -> Text:
-    """Return a card of the wire (1 to 52) in its suit's colour."""
+def card_text(code: int, *, plain: bool = False) -> Text:
+    """Return a card of the wire (1 to 52) in its suit's colour; ``plain``: in letters alone, ``Ah``."""
     name = card_name(code - 1)
     symbol, colour = _SUITS[name[1]]
-    return Text(name[0] + symbol, style=colour)
+    return Text(name if plain else name[0] + symbol, style=colour)
 
 
 def in_brackets(cards: Sequence[Text]) -> list[Text]:
@@ -44,13 +44,13 @@ def in_brackets(cards: Sequence[Text]) -> list[Text]:
     return [Text("[").append_text(Text(" ").join(cards)).append("]")] if cards else []
 
 
-def cards_text(seat: pb.SeatView, down: Sequence[int] = ()) -> Text:
+def cards_text(seat: pb.SeatView, down: Sequence[int] = (), *, plain: bool = False) -> Text:
     """Return a seat's cards in the order dealt: two down, up to four up, the last down. Clear ones that others did not
-    see stand in brackets: ``[A♥ K♥] 2♣ 3♣``.
+    see stand in brackets: ``[A♥ K♥] 2♣ 3♣``; ``plain``: in letters alone.
     """
     known: Sequence[int] = seat.shown or down
-    hidden = [card_text(code) for code in known] or [Text(HIDDEN, style="dim")] * seat.down_count
-    up = [card_text(code) for code in seat.up]
+    hidden = [card_text(code, plain=plain) for code in known] or [Text(HIDDEN, style="dim")] * seat.down_count
+    up = [card_text(code, plain=plain) for code in seat.up]
     first, last = hidden[:2], hidden[2:]
     if down and not seat.shown:
         first, last = in_brackets(first), in_brackets(last)
@@ -125,7 +125,7 @@ def _title(view: pb.TableView, version: int) -> str:
 
 def _middle(view: pb.TableView) -> Text:
     text = Text()
-    street = _STREETS.get(view.street, "")
+    street = STREETS.get(view.street, "")
     text.append(f"\n{street or _LIFE.get(view.life, '')}", style="bold")
     if view.community:
         text.append("   community ").append_text(card_text(view.community))

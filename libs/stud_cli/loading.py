@@ -68,6 +68,16 @@ PLACES: Final = {
         "demo",
         "Start everything, let bots play, close the tables, cash everybody out, and audit.",
     ),
+    "play": Place(
+        "stud_cli.play.command",
+        "play",
+        "Play stud at a terminal: draws the table, and your keys act.",
+    ),
+    "watch": Place(
+        "stud_cli.play.watch",
+        "watch",
+        "Watch a table of the running system at a terminal; down cards stay hidden (??).",
+    ),
     "load": Place(
         "stud_cli.load.command",
         "app",

@@ -52,6 +52,8 @@ class Resuming(ABC, Generic[T]):
         """What was dropped because nobody took it."""
         self.resumed = 0
         """How often a stream had to be opened again."""
+        self.trouble: StudError | None = None
+        """Why what came last may be old: the stream broke and nothing has come since; None = it is heard."""
         self._name = name
         self._give_up_s = give_up_s
         self._token = token
@@ -102,6 +104,7 @@ class Resuming(ABC, Generic[T]):
             self._waiting.popleft()
             self.dropped += 1
         self._waiting.append(thing)
+        self.trouble = None
         self._news.set()
 
     # Streams, one after the other
@@ -140,7 +143,7 @@ class Resuming(ABC, Generic[T]):
                 pauses.start_over()
             elif loop.time() - good_at > self._give_up_s:
                 raise error
-            self.resumed += 1
+            self.resumed, self.trouble = self.resumed + 1, error
             if not (at_once and self._progress):
                 await asyncio.sleep(max(pauses.next_s(), error.retry_after_s))
 

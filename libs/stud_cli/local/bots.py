@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable
 
 import structlog
 
@@ -19,9 +20,17 @@ class Bot:
     """One player at one table: answers every prompt, buys more chips when broke, until the table closes."""
 
     def __init__(
-        self, client: StudClient, table: str, rng: random.Random, think_s: float = 0.0, *, passive: bool = False
+        self,
+        client: StudClient,
+        table: str,
+        rng: random.Random,
+        think_s: float | Callable[[], float] = 0.0,
+        *,
+        passive: bool = False,
     ) -> None:
-        """``passive``: it only checks and calls, so that a hand goes to its showdown."""
+        """``think_s``: before each action, the same or asked for anew. ``passive``: it only checks and calls, so that a
+        hand goes to its showdown.
+        """
         self._choose = stay if passive else choose
         self._client = client
         self._table = table
@@ -62,8 +71,9 @@ class Bot:
             await session.choose_show(prompt.prompt_id, show=self._rng.random() < SHOWS)
 
     async def _act(self, session: TableSession, mine: pb.PrivateView) -> None:
-        if self._think_s:
-            await asyncio.sleep(self._think_s)
+        think_s = self._think_s() if callable(self._think_s) else self._think_s
+        if think_s:
+            await asyncio.sleep(think_s)
         option = self._choose(mine.options, self._rng)
         self.actions += 1
         await session.act(mine.turn_id, option.verb, to=option.to, size=option.size)

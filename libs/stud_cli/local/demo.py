@@ -70,7 +70,7 @@ def demo(
         raise typer.Exit(
             _elsewhere(where, keys, [ruleset] if ruleset else RULESETS, (hands, players, seed), json_output)
         )
-    directory = _new_directory(data)
+    directory = new_directory(data)
     plans = [TablePlan(name, hands, players, seed) for name in ([ruleset] if ruleset else RULESETS)]
     kept = f"interrupted; what was played is kept in {directory}"
     with said_as("{}", StudError, EventLogError), told_when_interrupted(lambda: kept):
@@ -106,9 +106,9 @@ async def _demo_elsewhere(callers: Callers, plans: list[TablePlan], quiet: bool)
     return _ended(tables, found, verdicts, began, quiet)
 
 
-def _new_directory(named: Path | None) -> Path:
+def new_directory(named: Path | None, prefix: str = "demo") -> Path:
     """Make the directory of this run; without a name, one that nobody else has."""
-    first = named or Path("var") / f"demo-{dt.datetime.now(dt.UTC):%Y%m%d-%H%M%S}"
+    first = named or Path("var") / f"{prefix}-{dt.datetime.now(dt.UTC):%Y%m%d-%H%M%S}"
     with said_as(f"{first} cannot be made a data directory ({{}}): name another one with --data", OSError):
         if named is not None:
             named.mkdir(parents=True, exist_ok=True)

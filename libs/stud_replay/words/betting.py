@@ -16,7 +16,7 @@ from stud_core.state import Hand, Table
 from stud_core.wording import word
 from stud_replay.words.saying import Told, at_seat, cards, chips, of_sitting
 
-_TAKEN: Final = {
+TAKEN: Final = {
     Verb.FOLD: "folds",
     Verb.CHECK: "checks",
     Verb.CALL: "calls {amount}",
@@ -33,7 +33,7 @@ def _turn_started(state: Table, event: ev.TurnStarted) -> Told:
     ruleset = state.rules.ruleset
     what = f"{at_seat(state, event.seat)} is to act"
     if event.options:
-        what += ": " + ", ".join([_option(option) for option in event.options])
+        what += ": " + ", ".join([option_words(option) for option in event.options])
     why, rules = _why_turn(state, state.running, event.seat)
     if event.deadline_ms:
         why += f"; {seconds(ruleset.action_clock_ms)} to act"
@@ -41,7 +41,7 @@ def _turn_started(state: Table, event: ev.TurnStarted) -> Told:
     return Told(what, why, tuple(dict.fromkeys(rules)), event.seat)
 
 
-def _option(option: ev.Option) -> str:
+def option_words(option: ev.Option) -> str:
     """A legal action with its amount: ``raise to 15``."""
     all_in = " all-in" if option.all_in else ""
     if option.verb in {Verb.FOLD, Verb.CHECK}:
@@ -89,7 +89,7 @@ def _why_afresh(reason: str) -> str:
 
 
 def _action_taken(state: Table, event: ev.ActionTaken) -> Told:
-    said = _TAKEN[event.verb].format(
+    said = TAKEN[event.verb].format(
         amount=chips(event.amount, all_in=event.all_in), to=chips(event.to, all_in=event.all_in)
     )
     why, rules = why_legal(state, event)

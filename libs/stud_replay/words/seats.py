@@ -67,7 +67,7 @@ def _chips_added(state: Table, event: ev.ChipsAdded) -> Told:
     return Told(what, "no hand is running and the stack lies within the limits", ("B.19",), seat)
 
 
-_OUT: Final = {
+OUT: Final = {
     OutReason.REQUESTED: ("they asked to", "B.17"),
     OutReason.MISSED_ACTION: ("they missed their turn", "B.18"),
     OutReason.MISSED_BRING_IN: ("they missed the bring-in", "B.18"),
@@ -77,7 +77,7 @@ _OUT: Final = {
 
 
 def _sat_out(state: Table, event: ev.SatOut) -> Told:
-    why, rule = _OUT[event.reason]
+    why, rule = OUT[event.reason]
     if event.leaves_at_ms and state.rules.ruleset.sit_out_max_ms:
         why += f"; after {span(state.rules.ruleset.sit_out_max_ms)} of it the seat is given up"
     return Told(f"{at_seat(state, event.seat)} sits out from the next hand on", why, (rule,), event.seat)

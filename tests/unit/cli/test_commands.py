@@ -46,7 +46,7 @@ def test_there_are_the_commands_that_the_documents_promise():
         "rehearse init dead-list dead-retry dead-discard table-create table-show table-pause table-resume table-drain "
         "table-close hand-show hand-void hand-resolve cashout-list cashout-resolve account-open account-show "
         "account-freeze account-unfreeze account-deposit account-withdraw account-adjust account-transfers bots "
-        "proposals keys-show keys-rotate keys-revoke"
+        "proposals keys-show keys-rotate keys-revoke play watch"
     )
     assert set(COMMANDS) == {name.replace("-", " ") for name in promised.split()}
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from stud_cli import output
 from stud_cli.local import demo as demo_module
 from stud_cli.local import up as up_module
-from stud_cli.local.demo import _new_directory, _that_fit
+from stud_cli.local.demo import _that_fit, new_directory
 from stud_cli.local.pid_file import RunningSystem, mark_of, orphans, read_running, write_running
 from stud_cli.local.system import LocalSystem, LocalSystemError
 from stud_cli.main import app
@@ -50,7 +50,7 @@ def test_a_directory_with_something_in_it_is_not_played_in(tmp_path: Path):
 
 def test_two_demos_at_once_have_two_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    made = {_new_directory(None) for _ in range(5)}
+    made = {new_directory(None) for _ in range(5)}
     assert len(made) == 5
     assert all(path.is_dir() for path in made)
 
