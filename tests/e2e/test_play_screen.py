@@ -187,7 +187,7 @@ async def test_whoever_may_keep_the_seat_keeps_it(live: Live):
     async with evening(live, stays=True) as one:
         await one.turn()
         await one.press("q")
-        assert "k quit, keep the seat" in one.text
+        assert "k keep the seat" in one.text
         await one.press("k")
         await one.until(lambda: one.app._exit, "the end")
         assert one.app.paid is None

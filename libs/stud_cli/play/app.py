@@ -329,7 +329,7 @@ q              leave the table and quit"""
             return
         self._quits = quits
         if seat.live and self.seen.view.phase:
-            keeps = "   k quit, keep the seat" if quits and self._stays else ""
+            keeps = "   k keep the seat" if quits and self._stays else ""
             self._question = f"A hand is running; leaving gives it up. y leave   n stay{keeps}"
             self.draw()
         else:

@@ -38,6 +38,6 @@ def test_help_loads_nothing_that_only_commands_need():
 
 
 def test_a_word_that_is_nearly_a_command_is_answered_with_it():
-    refused = run("replays")
+    refused = run("verifi")
     assert refused.exit_code == 2
-    assert "Did you mean 'replay'?" in refused.output
+    assert "Did you mean 'verify'?" in refused.output

@@ -218,6 +218,22 @@ async def test_it_survives_the_death_of_the_server(table):
             await nobody_left(table)
 
 
+async def test_as_long_as_nothing_is_heard_it_says_why(table):
+    port = Port()
+    async with StudClient(Endpoints(table=port.address), token()) as client:
+        async with serving(table, address=port.address) as house:
+            watching = client.watch("t")
+            updates = await watching.__aenter__()
+            await versions(updates, 1)
+            assert updates.trouble is None
+            await house.server.stop(0)
+        await until(lambda: updates.trouble is not None)
+        assert updates.trouble.reason in {"UNAVAILABLE", "CANCELLED"}
+        async with serving(table, address=port.address):
+            await until(lambda: updates.trouble is None)
+            await watching.close()
+
+
 async def test_a_client_ahead_of_the_log_is_reset(client, table):
     async with client.watch("t", 9, hash_at(9)) as updates:
         table.reset_at = 3
