@@ -230,6 +230,7 @@ async def test_as_long_as_nothing_is_heard_it_says_why(table):
         await until(lambda: updates.trouble is not None)
         assert updates.trouble.reason in {"UNAVAILABLE", "CANCELLED"}
         async with serving(table, address=port.address):
+            await table.move()
             await until(lambda: updates.trouble is None)
             await watching.close()
 
