@@ -138,7 +138,7 @@ def at_a_screen() -> None:
 async def _alone(asked: Asked, directory: Path) -> int:
     """Play at a system of one's own, which is audited and stopped afterwards."""
     async with place.own_system(directory, quiet=asked.json_output) as (system, keeper):
-        callers = Callers(system.endpoints, system.keys_dir)
+        callers = Callers(system.addressed(), system.keys_dir)
         try:
             outcome = await _at_own_table(asked, callers, OWN_TABLE, asked.account or HERO, keeper)
             problems = await audited(system.redis_url)
