@@ -34,6 +34,7 @@ from stud_cli.local.stopping import run_with_one_stop
 
 STUD = [sys.executable, "-c", "from stud_cli.main import main; main()"]
 TABLE = "table-0001"
+HAND = "7"
 
 
 class Cost(NamedTuple):
@@ -72,6 +73,7 @@ def commands(folder: Path) -> Iterator[tuple[str, list[str]]]:
     yield "hands, a table behind", ["hands"]
     yield "replay", ["replay", TABLE]
     yield "replay --json", ["replay", TABLE, "--json"]
+    yield "replay --hand", ["replay", TABLE, "--hand", HAND]
     yield "verify", ["verify"]
     yield "audit", ["audit"]
     yield "dead list", ["dead", "list"]
