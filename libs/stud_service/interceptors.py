@@ -5,8 +5,9 @@ A call is a chain of layers, each a function around the next; `Interceptor` puts
     errors       refusal -> status + ErrorInfo; a client that vanished -> cancelled; anything else -> INTERNAL, an
                  incident id and no text
     context      method, and what the request names, for the lines that are logged meanwhile
-    auth         token -> caller; a stream ends with it   not for health and reflection
-    limits       calls a second, streams at a time; of health and reflection see `_public`
+    connection   calls a second of a connection            not for health and reflection
+    auth         token -> caller; a stream ends with it    "
+    limits       calls a second and at a time, streams at a time, of an account; health and reflection: `_public`
     gate         UNAVAILABLE while starting, stopping, or without the log              "
     deadline     for a unary call that brings none                                     "
     decoding     bytes -> request, so that malformed bytes are refused like anything else
@@ -33,7 +34,7 @@ from structlog.contextvars import bind_contextvars
 
 from stud_eventlog.types import LogUnavailable
 from stud_service.identity import caller, set_caller
-from stud_service.limits import RATE_LIMITED, Limits, factor_of
+from stud_service.limits import RATE_LIMITED, Limits, count, factor_of, host_of
 from stud_service.refusals import Refused
 from stud_service.settings import ServiceSettings
 from stud_service.tokens import Verifier
@@ -76,13 +77,15 @@ class Interceptor(grpc.aio.ServerInterceptor):
         call_timeout_s: float,
         limits: Limits | None = None,
         refusals: Counter[str] | None = None,
+        by_limit: Counter[str] | None = None,
     ) -> None:
-        """`refusals` counts what callers are refused, by reason."""
+        """`refusals` counts what callers are refused, by reason; `by_limit`, where they ask for too much, by limit."""
         self._verifier = verifier
         self._gate = gate
         self._call_timeout_s = call_timeout_s
         self._limits = limits or Limits(ServiceSettings())
         self._refusals: Counter[str] = Counter() if refusals is None else refusals
+        self._by_limit: Counter[str] = Counter() if by_limit is None else by_limit
         self._wrapped: dict[str, tuple[Handler, Handler]] = {}
 
     async def intercept_service(
@@ -92,7 +95,8 @@ class Interceptor(grpc.aio.ServerInterceptor):
     ) -> grpc.RpcMethodHandler[Req, Resp] | None:
         handler = await continuation(handler_call_details)
         if handler is None:
-            return grpc.stream_stream_rpc_method_handler(_unknown(self._limits))
+            layer = _errors(self._refusals, self._by_limit, _unknown(self._limits))
+            return grpc.stream_stream_rpc_method_handler(layer)
         method = str(handler_call_details.method)
         known = self._wrapped.get(method)
         if known is None or known[0] is not handler:
@@ -111,7 +115,9 @@ class Interceptor(grpc.aio.ServerInterceptor):
                 layer = _until_expiry(self._verifier, layer)
             layer = _limited(self._limits, method, layer, streams=handler.response_streaming)
             layer = _auth(self._verifier, self._limits, layer)
-        layer = _errors(self._refusals, _context(method, layer))
+            if not method.endswith(ANSWERS):
+                layer = _of_connection(self._limits, layer)
+        layer = _errors(self._refusals, self._by_limit, _context(method, layer))
         # Serialising happens inside for single responses; written ones pass the serializer on their way out.
         if handler.response_streaming:
             make = (
@@ -129,7 +135,7 @@ class Interceptor(grpc.aio.ServerInterceptor):
 # The layers, outermost first
 
 
-def _errors(refusals: Counter[str], inner: Layer) -> Layer:
+def _errors(refusals: Counter[str], by_limit: Counter[str], inner: Layer) -> Layer:
     async def errors(request: Any, context: Context) -> Any:
         try:
             return await inner(request, context)
@@ -146,7 +152,7 @@ def _errors(refusals: Counter[str], inner: Layer) -> Layer:
             raise asyncio.CancelledError from None
         except Exception as fault:  # noqa: BLE001  (the last line of defence: nothing of it may reach the client)
             refused = _incident(fault)
-        refusals[refused.reason] += 1
+        count(refused, refusals, by_limit)
         # The only place that aborts. A cancelled call is not an error and passes through.
         await context.abort_with_status(rpc_status.to_status(refused.status()))
         return None
@@ -173,13 +179,28 @@ def _auth(verifier: Verifier, limits: Limits, inner: Layer) -> Layer:
         try:
             who = verifier.caller_of(_token_in(context))
         except Refused:
-            await limits.wrong_token(context.peer())
+            with limits.strangers.hold(host_of(context.peer())):
+                await limits.wrong_token(context.peer())
             raise
         set_caller(who)
         bind_contextvars(account=who.account)
         return await inner(request, context)
 
     return auth
+
+
+def _of_connection(limits: Limits, inner: Layer) -> Layer:
+    """Before anybody looks at a token: a connection is one, whoever calls over it."""
+
+    async def of_connection(request: Any, context: Context) -> Any:
+        try:
+            await limits.connection(context.peer())
+        except Refused:
+            await limits.hold(context.peer())
+            raise
+        return await inner(request, context)
+
+    return of_connection
 
 
 def _limited(limits: Limits, method: str, inner: Layer, *, streams: bool) -> Layer:
@@ -189,10 +210,12 @@ def _limited(limits: Limits, method: str, inner: Layer, *, streams: bool) -> Lay
         try:
             if method.endswith(ANSWERS):
                 too_many = limits.note(who.account, who.roles)
-            else:
-                await limits.call(who.account, who.roles)
-            with limits.streams.hold(who.account, factor_of(who.roles)) if streams else nullcontext():
                 return await inner(request, context)
+            factor = factor_of(who.roles)
+            with nullcontext() if streams else limits.at_once.hold(who.account, factor):
+                await limits.call(who.account, who.roles)
+                with limits.streams.hold(who.account, factor) if streams else nullcontext():
+                    return await inner(request, context)
         except Refused as why:
             if too_many or why.reason == RATE_LIMITED:
                 await limits.hold(who.account)
@@ -207,15 +230,16 @@ def _public(limits: Limits, method: str, inner: Layer, *, streams: bool) -> Laye
     places = limits.reflections if reflection else limits.watchers
 
     async def public(request: Any, context: Context) -> Any:
-        await limits.slow(context.peer())
-        if not streams:
-            return await inner(request, context)
-        with places.hold(""):
-            if not reflection:
+        with limits.strangers.hold(host_of(context.peer())):
+            await limits.slow(context.peer())
+            if not streams:
                 return await inner(request, context)
-            slow = Unhurried(request, lambda: limits.slow(context.peer()))
-            over = Refused("CALL_DEADLINE", f"a reflection stream ends after {REFLECTION_S:g} s")
-            return await _within(REFLECTION_S, over, inner(slow, context))
+            with places.hold(""):
+                if not reflection:
+                    return await inner(request, context)
+                slow = Unhurried(request, lambda: limits.slow(context.peer()))
+                over = Refused("CALL_DEADLINE", f"a reflection stream ends after {REFLECTION_S:g} s")
+                return await _within(REFLECTION_S, over, inner(slow, context))
 
     return public
 
@@ -226,7 +250,8 @@ def _unknown(limits: Limits) -> Callable[[Any, Context], Awaitable[None]]:
     """
 
     async def unknown(_: Any, context: Context) -> None:
-        await limits.slow(context.peer())
+        with limits.strangers.hold(host_of(context.peer())):
+            await limits.slow(context.peer())
         await context.abort(grpc.StatusCode.UNIMPLEMENTED, "there is no such method")
 
     return unknown

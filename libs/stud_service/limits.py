@@ -19,14 +19,35 @@ from collections import Counter
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
+from enum import StrEnum
 from time import perf_counter
 from typing import Generic, TypeVar
 
 from stud_service.refusals import Refused
-from stud_service.settings import ServiceSettings
+from stud_service.settings import MANY, ServiceSettings
 
 RATE_LIMITED = "RATE_LIMITED"
 REFUSALS_PER_S = 20
+
+
+class Limit(StrEnum):
+    """The limits there are, as metrics and refusals name them."""
+
+    ACCOUNT_CALLS = "ACCOUNT_CALLS"
+    ACCOUNT_AT_ONCE = "ACCOUNT_AT_ONCE"
+    ACCOUNT_STREAMS = "ACCOUNT_STREAMS"
+    CONNECTION_CALLS = "CONNECTION_CALLS"
+    STRANGERS = "STRANGERS"
+    WRONG_TOKENS = "WRONG_TOKENS"
+    HEALTH_WATCHERS = "HEALTH_WATCHERS"
+    REFLECTION = "REFLECTION"
+    TABLE_COMMANDS = "TABLE_COMMANDS"
+    LOBBY_STREAMS = "LOBBY_STREAMS"
+    LISTS = "LISTS"
+    CLOSED_TABLES = "CLOSED_TABLES"
+    EDGE_ADDRESS = "EDGE_ADDRESS"
+
+
 LINE_S = 5.0
 """How long a call waits for its turn; one that would wait longer is refused: its caller has a deadline."""
 
@@ -96,8 +117,8 @@ class Rate(Generic[Key]):
 class Places(Generic[Key]):
     """How many at the same time, for each key and in all."""
 
-    def __init__(self, each: int, total: int, what: str) -> None:
-        self._each, self._total, self._what = each, total, what
+    def __init__(self, each: int, total: int, what: str, kind: Limit) -> None:
+        self._each, self._total, self._what, self._kind = each, total, what, kind
         self._held: Counter[Key] = Counter()
         self._in_all = 0
 
@@ -109,9 +130,9 @@ class Places(Generic[Key]):
         """Raises Refused(RATE_LIMITED) where there is no place left."""
         most = self._each * factor
         if self._held[key] >= most:
-            raise limited(f"{most} {self._what} at a time are all that one may have", 1.0, most)
+            raise limited(f"{most} {self._what} at a time are all that one may have", 1.0, most, self._kind)
         if self._in_all >= self._total:
-            raise limited(f"all {self._total} places for {self._what} are taken", 1.0, self._total)
+            raise limited(f"all {self._total} places for {self._what} are taken", 1.0, self._total, self._kind)
         self._held[key] += 1
         self._in_all += 1
         try:
@@ -123,26 +144,67 @@ class Places(Generic[Key]):
                 del self._held[key]
 
 
-def limited(text: str, wait_s: float, limit: float) -> Refused:
+def limited(text: str, wait_s: float, limit: float, kind: Limit) -> Refused:
     """Returns the refusal of somebody who asks for too much; `limit` is how much they may have."""
     wait_ms = max(1, math.ceil(wait_s * 1000))
-    return Refused(RATE_LIMITED, text, retry_after_ms=str(wait_ms), limit=f"{limit:g}")
+    return Refused(RATE_LIMITED, text, retry_after_ms=str(wait_ms), limit=f"{limit:g}", kind=kind)
+
+
+def count(why: Refused, refusals: Counter[str], by_limit: Counter[str]) -> None:
+    """Counts a refusal by its reason, and by the limit that it comes of."""
+    refusals[why.reason] += 1
+    if why.reason == RATE_LIMITED:
+        by_limit[why.metadata.get("kind", "")] += 1
 
 
 class Limits:
-    """The limits of a process. `calls` is by account, `refusals` by account or connection."""
+    """The limits of a process. `calls` and `at_once` are by account, `refusals` by account or connection, `connections`
+    by connection, `strangers` by host.
+    """
 
-    def __init__(self, settings: ServiceSettings) -> None:
+    def __init__(self, settings: ServiceSettings, waited: Counter[str] | None = None) -> None:
+        """`waited` counts calls that a limit made wait, by the limit."""
+        self.waited: Counter[str] = Counter() if waited is None else waited
         self._calls_per_s = settings.calls_per_s
+        self._connection_per_s = settings.connection_calls_per_s
         self.calls: Rate[str] = Rate(settings.calls_per_s, settings.calls_burst)
+        self.at_once: Places[str] = Places(settings.calls_at_once, MANY, "calls", Limit.ACCOUNT_AT_ONCE)
+        self.connections: Rate[str] = Rate(settings.connection_calls_per_s, settings.connection_calls_burst)
         self.wrong: Rate[str] = Rate(WRONG_PER_S, WRONG_BURST)
         self.anonymous: Rate[str] = Rate(ANONYMOUS_PER_S, ANONYMOUS_BURST)
         self.refusals: Rate[str] = Rate(REFUSALS_PER_S, 1)
-        self.streams: Places[str] = Places(settings.streams_per_account, settings.streams, "streams")
-        self.watchers: Places[str] = Places(settings.health_watchers, settings.health_watchers, "health watchers")
-        self.reflections: Places[str] = Places(
-            settings.reflection_streams, settings.reflection_streams, "reflection streams"
+        self.strangers: Places[str] = Places(
+            settings.strangers_per_host, settings.strangers, "calls without a good token", Limit.STRANGERS
         )
+        self.streams: Places[str] = Places(
+            settings.streams_per_account, settings.streams, "streams", Limit.ACCOUNT_STREAMS
+        )
+        self.watchers: Places[str] = Places(
+            settings.health_watchers, settings.health_watchers, "health watchers", Limit.HEALTH_WATCHERS
+        )
+        self.reflections: Places[str] = Places(
+            settings.reflection_streams, settings.reflection_streams, "reflection streams", Limit.REFLECTION
+        )
+
+    def under_way(self) -> dict[str, float]:
+        """Returns how many calls hold places of each kind now."""
+        places = {
+            Limit.ACCOUNT_AT_ONCE: self.at_once,
+            Limit.ACCOUNT_STREAMS: self.streams,
+            Limit.STRANGERS: self.strangers,
+            Limit.HEALTH_WATCHERS: self.watchers,
+            Limit.REFLECTION: self.reflections,
+        }
+        return {str(kind): len(place) for kind, place in places.items()}
+
+    async def connection(self, connection: str) -> None:
+        """Count a call, and wait for its connection's turn. Raises Refused(RATE_LIMITED) where that takes too long."""
+        wait_s = self.connections.take(connection, patience_s=LINE_S)
+        if wait_s > LINE_S + ROUNDING_S:
+            per_s = self._connection_per_s
+            text = f"{per_s} calls a second are all that a connection may make"
+            raise limited(text, wait_s - LINE_S, per_s, Limit.CONNECTION_CALLS)
+        await self._wait(wait_s, Limit.CONNECTION_CALLS)
 
     async def call(self, account: str, roles: AbstractSet[str] = frozenset()) -> None:
         """Count a call, and wait for its turn. Raises Refused(RATE_LIMITED) where that would take too long."""
@@ -150,9 +212,14 @@ class Limits:
         wait_s = self.calls.take(account, factor, LINE_S)
         if wait_s > LINE_S + ROUNDING_S:
             per_s = self._calls_per_s * factor
-            raise limited(f"{per_s} calls a second are all that an account may make", wait_s - LINE_S, per_s)
-        if wait_s:
-            await asyncio.sleep(wait_s)
+            text = f"{per_s} calls a second are all that an account may make"
+            raise limited(text, wait_s - LINE_S, per_s, Limit.ACCOUNT_CALLS)
+        await self._wait(wait_s, Limit.ACCOUNT_CALLS)
+
+    async def _wait(self, seconds: float, kind: Limit) -> None:
+        if seconds:
+            self.waited[kind] += 1
+            await asyncio.sleep(seconds)
 
     def note(self, account: str, roles: AbstractSet[str] = frozenset()) -> bool:
         """Count a call that is taken in any case; returns whether it is one too many."""
@@ -168,7 +235,13 @@ class Limits:
 
     async def wrong_token(self, connection: str) -> None:
         """Wait where wrong tokens come too often from the host of a connection ("ipv4:127.0.0.1:50000")."""
-        await _in_turn(self.wrong, connection.rpartition(":")[0])
+        self.waited[Limit.WRONG_TOKENS] += 1
+        await _in_turn(self.wrong, host_of(connection))
+
+
+def host_of(connection: str) -> str:
+    """Returns the host of a connection as gRPC names it: "ipv4:127.0.0.1:50000"."""
+    return connection.rpartition(":")[0]
 
 
 async def _in_turn(rate: Rate[str], who: str) -> None:

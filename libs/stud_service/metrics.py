@@ -15,6 +15,7 @@ from stud_core.events import Verb
 from stud_core.state import SYSTEM_PAUSES, Phase
 from stud_eventlog import keys
 from stud_eventlog.trouble import CODES as LOG_TROUBLES
+from stud_service.limits import Limit
 from stud_service.refusals import CODES
 from stud_topology.services import EDGE, NAMES, PROCESSES
 
@@ -44,6 +45,7 @@ _CURRENCY = Label("currency", "a currency that is served", re.compile("[A-Z]{3}"
 _SOURCE = _words(
     "source", "what is read again and again", "public_key", "jwks_file", "jwks_url", "revoked", "certificate"
 )
+_LIMIT = _words("kind", "which limit", *Limit)
 _BUILD = Label("build", "STUD_BUILD", re.compile(".{1,64}"))
 
 SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -71,6 +73,9 @@ LOOP_LAG = Metric(
     "stud_event_loop_lag_seconds", "histogram", "how late a timer of the process fires", None, SECONDS, EVERY
 )
 
+LIMITED = Metric("stud_limited_total", "counter", "calls and commands that were refused as too many", _LIMIT, of=EVERY)
+WAITED = Metric("stud_waited_total", "counter", "calls that a limit made wait for their turn", _LIMIT)
+UNDER_WAY = Metric("stud_calls_under_way", "gauge", "calls and streams that hold a place now", _LIMIT)
 TOKEN_KEYS = Metric("stud_token_keys", "gauge", "keys that tokens are verified with")
 REVOKED = Metric("stud_tokens_revoked", "gauge", "revoked tokens that would still be good")
 TRUST_STALE = Metric(

@@ -37,12 +37,15 @@ from stud_service.meters import Meters, Value
 from stud_service.metrics import (
     BUILD_INFO,
     CERTIFICATE_DAYS,
+    LIMITED,
     LOG_AVAILABLE,
     REFUSALS,
     REVOKED,
     SERVING,
     TOKEN_KEYS,
     TRUST_STALE,
+    UNDER_WAY,
+    WAITED,
     Metric,
 )
 from stud_service.metrics_port import MetricsPort
@@ -114,8 +117,8 @@ class Process:
         self._watch: LogWatch | None = None
         self._log: RedisEventLog | None = None
         self._health = Health(lambda: self._log.commits_moved if self._log is not None else 0, self._stale)
-        self._limits = Limits(settings)
         self._meters = Meters(name)
+        self._limits = Limits(settings, self._meters.counter(WAITED))
         self._exposed: Exposition | None = None
         self._meters.source(self._told)
 
@@ -159,7 +162,12 @@ class Process:
             max_life_s=self.settings.token_max_life_s,
         )
         interceptor = Interceptor(
-            verifier, self.gate, self.settings.call_timeout_ms / 1000, self._limits, self._meters.counter(REFUSALS)
+            verifier,
+            self.gate,
+            self.settings.call_timeout_ms / 1000,
+            self._limits,
+            self._meters.counter(REFUSALS),
+            self._meters.counter(LIMITED),
         )
         return grpc.aio.server(interceptors=[interceptor], options=server_options(self.settings))
 
@@ -313,7 +321,8 @@ class Process:
     def _told(self) -> Mapping[Metric, Value]:
         serves = self._started and self._watch is not None and self._watch.serving and not self.stop_asked.is_set()
         serves = serves and len(self._trust.trusted.keys) > 0
-        return {BUILD_INFO: {self.settings.build: 1}, SERVING: int(serves), LOG_AVAILABLE: 0}  # until the log says more
+        told: dict[Metric, Value] = {BUILD_INFO: {self.settings.build: 1}, SERVING: int(serves)}
+        return {**told, UNDER_WAY: self._limits.under_way(), LOG_AVAILABLE: 0}  # until the log says more
 
     def _exposition(self) -> bytes:
         if self._exposed is None:

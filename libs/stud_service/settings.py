@@ -189,6 +189,19 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
         int, About("calls a second of an account (staff: fifty times as many); faster ones wait", number(1))
     ] = 20
     calls_burst: Annotated[int, About("calls of an account at once, after a quiet time", number(1))] = 100
+    calls_at_once: Annotated[
+        int, About("calls of an account that wait or are answered at a time (staff: fifty times as many)", number(1))
+    ] = 250
+    connection_calls_per_s: Annotated[
+        int, About("calls a second of a connection, whoever makes them; faster ones wait", number(1))
+    ] = 5_000
+    connection_calls_burst: Annotated[int, About("calls of a connection at once, after a quiet time", number(1))] = (
+        20_000
+    )
+    strangers_per_host: Annotated[
+        int, About("calls without a good token at a time from one host: health, reflection, wrong tokens", number(1))
+    ] = 1_000
+    strangers: Annotated[int, About("such calls of a process", number(1))] = 10_000
     commands_per_s: Annotated[
         int, About("commands a second of an account at a table that answer no turn and no prompt", number(1))
     ] = 2

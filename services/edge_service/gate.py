@@ -17,7 +17,7 @@ from connectrpc.request import RequestContext
 from edge_service.body import TooSlow
 from edge_service.refusing import of_fault, of_refused
 from edge_service.settings import EdgeSettings
-from stud_service.limits import Places, Rate, limited
+from stud_service.limits import Limit, Places, Rate, count, limited
 from stud_service.refusals import Refused
 
 LINE_S: Final = 5.0
@@ -32,12 +32,15 @@ def host_of(address: str | None) -> str:
 class Gate:
     """For the library an interceptor of metadata: it is asked at the start and told of the end of each call."""
 
-    def __init__(self, settings: EdgeSettings, refusals: Counter[str]) -> None:
+    def __init__(self, settings: EdgeSettings, refusals: Counter[str], by_limit: Counter[str]) -> None:
         self.stopping = False
         self._per_s = settings.edge_calls_per_s
         self._rate: Rate[str] = Rate(settings.edge_calls_per_s, settings.edge_calls_burst)
-        self._places: Places[str] = Places(settings.edge_calls_per_address, settings.streams, "calls and streams")
+        self._places: Places[str] = Places(
+            settings.edge_calls_per_address, settings.streams, "calls and streams", Limit.EDGE_ADDRESS
+        )
         self._refusals = refusals
+        self._by_limit = by_limit
 
     def __len__(self) -> int:
         return len(self._places)
@@ -51,7 +54,7 @@ class Gate:
             held = ExitStack()
             held.enter_context(self._places.hold(host_of(ctx.client_address)))
         except Refused as why:
-            self._refusals[why.reason] += 1
+            count(why, self._refusals, self._by_limit)
             raise of_refused(why) from None
         return held
 
@@ -68,7 +71,10 @@ class Gate:
         wait_s = self._rate.take(host, patience_s=LINE_S)
         if wait_s > LINE_S:
             raise limited(
-                f"{self._per_s} calls a second are all that an address may make", wait_s - LINE_S, self._per_s
+                f"{self._per_s} calls a second are all that an address may make",
+                wait_s - LINE_S,
+                self._per_s,
+                Limit.EDGE_ADDRESS,
             )
         if wait_s:
             await asyncio.sleep(wait_s)

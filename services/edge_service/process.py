@@ -38,6 +38,7 @@ from stud_service.metrics import (
     EDGE_CONNECTIONS_REFUSED,
     EDGE_CUT_OFF,
     EDGE_UPDATES,
+    LIMITED,
     REFUSALS,
     SERVING,
     Metric,
@@ -78,7 +79,7 @@ class Process:
         self.stop_asked = asyncio.Event()
         self.port = 0
         self._meters = Meters(EDGE.name)
-        self._gate = Gate(settings, self._meters.counter(REFUSALS))
+        self._gate = Gate(settings, self._meters.counter(REFUSALS), self._meters.counter(LIMITED))
         try:
             self._server = Server(settings, connections_that_fit(settings.connections))
         except (OSError, ssl.SSLError) as why:

@@ -32,7 +32,7 @@ from stud_core.state import DEALER_SILENT, NOT_CONSERVED, Life, Table
 from stud_core.timers import next_deadline
 from stud_eventlog import keys
 from stud_eventlog.types import Append, ChainBroken, EventLogError, Head, LobbyRow, LogBehind
-from stud_service.limits import Rate, Share, limited
+from stud_service.limits import Limit, Rate, Share, limited
 from stud_service.log_writer import LogWriter, behind, broken, refusal_of
 from stud_service.mailbox import ANSWER_WITHIN_S, Mailbox, stopping
 from stud_service.refusals import Refused
@@ -182,7 +182,7 @@ class TableActor:
         wait_s = self._asked.take(account)
         if wait_s:
             text = f"{self._per_s} commands a second that answer no turn and no prompt are all that are taken here"
-            raise limited(text, wait_s, self._per_s)
+            raise limited(text, wait_s, self._per_s, Limit.TABLE_COMMANDS)
 
     async def submit(
         self,

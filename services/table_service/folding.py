@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from stud_service.limits import Rate, limited, now_s
+from stud_service.limits import Limit, Rate, limited, now_s
 from stud_service.refusals import Refused
 from stud_service.runtime import Runtime
 from table_service.actor import TableActor
@@ -56,17 +56,19 @@ class Folds:
             async with asyncio.timeout(WAIT_S):
                 found = await asyncio.shield(task)
         except TimeoutError:
-            raise limited("the table is closed and its log is long: ask again, with the same id", WAIT_S, 1) from None
+            raise limited(
+                "the table is closed and its log is long: ask again, with the same id", WAIT_S, 1, Limit.CLOSED_TABLES
+            ) from None
         if isinstance(found, Refused):
             raise found
         return found
 
     def _admit(self, account: str) -> None:
         if len(self._under_way) >= IN_LINE:
-            raise limited("too many closed tables are being asked for", WAIT_S, IN_LINE)
+            raise limited("too many closed tables are being asked for", WAIT_S, IN_LINE, Limit.CLOSED_TABLES)
         wait_s = self._caused.take(account)
         if wait_s:
-            raise limited("this account asks for too many closed tables", wait_s, FOLDS_BURST)
+            raise limited("this account asks for too many closed tables", wait_s, FOLDS_BURST, Limit.CLOSED_TABLES)
 
     async def _fold(self, table_id: str) -> TableActor | Refused | None:
         """Never fails: it is nobody's task but the service's."""

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core.events import HandEnded, HandVoided, SatIn, SatOut
-from stud_service.limits import Places
+from stud_service.limits import Limit, Places
 from stud_service.refusals import Refused
 from stud_service.runtime import Runtime
 from table_service.commits import LOBBY
@@ -88,7 +88,7 @@ class LobbyWatch:
         self._clock = runtime.clock
         self._pause_s = settings.lobby_interval_ms / 1000
         self._places: Places[str] = Places(
-            settings.lobby_streams_per_account, settings.lobby_streams, "streams of the lobby"
+            settings.lobby_streams_per_account, settings.lobby_streams, "streams of the lobby", Limit.LOBBY_STREAMS
         )
         self._watchers: set[_Watcher] = set()
         self._changed: dict[str, None] = {}

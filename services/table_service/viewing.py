@@ -13,9 +13,9 @@ import structlog
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core.state import Life
 from stud_service.checks import MAX_REQUEST_ID
-from stud_service.limits import RATE_LIMITED
+from stud_service.limits import RATE_LIMITED, count
 from stud_service.mailbox import stopping
-from stud_service.metrics import REFUSALS, VIEWERS_DROPPED
+from stud_service.metrics import LIMITED, REFUSALS, VIEWERS_DROPPED
 from stud_service.refusals import Refused
 from stud_wire.codec import to_message
 from table_service import handlers
@@ -96,7 +96,7 @@ async def _answer(actor: TableActor, account: str, name: str | None, body: Any) 
             raise Refused("INVALID_FIELD", f"this stream is for table {actor.table_id!r}", field="table")
         outcome = await handlers.perform(actor, account, name, body)
     except Refused as refused:
-        actor.runtime.meters.counter(REFUSALS)[refused.reason] += 1
+        count(refused, actor.runtime.meters.counter(REFUSALS), actor.runtime.meters.counter(LIMITED))
         return refusal(request_id, refused)
     except Exception:  # as the interceptor does for a call: nothing of it may reach the client
         incident = actor.runtime.new_id().hex()

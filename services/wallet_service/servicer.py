@@ -23,7 +23,7 @@ from stud_eventlog.types import ChainBroken, EventLogError
 from stud_service.checks import require_account, require_request_id, require_table, require_text
 from stud_service.feeds import Poison
 from stud_service.identity import caller, require
-from stud_service.limits import Places
+from stud_service.limits import Limit, Places
 from stud_service.pages import MAX_PAGE, make_token, page_size, read_token, wrong_token
 from stud_service.refusals import Refused
 from stud_wire.codec import WireError
@@ -68,7 +68,7 @@ class WalletServicer(rpc.WalletServiceServicer):
         self._books = books
         self._desk = desk
         self._verdicts = desk.verdicts
-        self._listing: Places[str] = Places(LISTS_AT_ONCE, MAX_LISTS, "lists of entries")
+        self._listing: Places[str] = Places(LISTS_AT_ONCE, MAX_LISTS, "lists of entries", Limit.LISTS)
         self._sums: dict[str, Sums] = {}
 
     def _book(self, currency: str) -> Book:

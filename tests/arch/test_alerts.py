@@ -60,6 +60,14 @@ CASES: dict[str, Case] = {
         "0+15x50 0x240",
         minutes=30,
     ),
+    "StudTurnedAway": Case(
+        {
+            'stud_limited_total{service="table", kind="ACCOUNT_CALLS"}': "0+5x240",
+            'stud_limited_total{service="table", kind="STRANGERS"}': "0+5x240",
+        },
+        "7x240",
+        minutes=30,
+    ),
     "StudCertificateEnds": Case({'stud_certificate_days_left{service="table"}': "13.5x240"}, "14.5x240", minutes=30),
     "StudCertificateEnded": Case({'stud_certificate_days_left{service="table"}': "-1x240"}, "3x240"),
     "StudLogTrouble": Case({'stud_log_trouble{service="table", code="LOG_AWAY"}': "1x120"}, "_x120"),

@@ -339,6 +339,9 @@ async def test_a_client_that_vanished_is_no_incident(fault):
         def invocation_metadata(self) -> Any:
             return bearer()
 
+        def peer(self) -> str:
+            return "ipv4:127.0.0.1:50000"
+
         async def write(self, message: Any) -> None:
             raise fault
 

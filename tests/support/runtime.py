@@ -6,6 +6,7 @@ import logging
 import os
 import tempfile
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -100,6 +101,7 @@ async def serving(
     clock_s: Callable[[], float] = time.time,
     options: Sequence[tuple[str, int]] = SERVER_OPTIONS,
     limits: Limits | None = None,
+    by_limit: Counter[str] | None = None,
     add: Callable[[Any, grpc.aio.Server], None] = rpc.add_TableServiceServicer_to_server,
 ) -> AsyncIterator[House]:
     house: House | None = None
@@ -108,7 +110,8 @@ async def serving(
         return house.closed if house else None
 
     trusted = Trusted(KeySet([TrustedKey.of(KEY.public_key())]))
-    interceptor = Interceptor(Verifier(trusted, clock_s=clock_s), gate, call_timeout_s, limits)
+    verifier = Verifier(trusted, clock_s=clock_s)
+    interceptor = Interceptor(verifier, gate, call_timeout_s, limits, by_limit=by_limit)
     server = grpc.aio.server(interceptors=[interceptor], options=options)
     add(servicer, server)
     port = server.add_insecure_port(address)

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from stud_service import limits as module
-from stud_service.limits import Limits, Places, Rate, Share, now_s
+from stud_service.limits import Limit, Limits, Places, Rate, Share, now_s
 from stud_service.refusals import Refused
 from stud_service.settings import ServiceSettings
 from tests.support.deep import either
@@ -72,7 +72,7 @@ async def test_what_is_full_again_is_forgotten():
 
 @simulated
 async def test_places_are_held_while_somebody_is_there():
-    places: Places[str] = Places(2, 3, "streams")
+    places: Places[str] = Places(2, 3, "streams", Limit.ACCOUNT_STREAMS)
 
     def reason(who: str) -> str:
         with pytest.raises(Refused) as refused, places.hold(who):
