@@ -67,10 +67,13 @@ class TableSession(Following):
         verb: seat_pb2.Verb.ValueType,
         *,
         size: seat_pb2.Size.ValueType = seat_pb2.SIZE_UNSPECIFIED,
+        any_price: bool = False,
         request_id: str = "",
         timeout_s: float = COMMAND_TIMEOUT_S,
     ) -> pb.CommandResult:
-        """Chooses what is done when the turn comes, at the price that ``update`` shows (one of `mine.pre_options`)."""
+        """Chooses what is done when the turn comes, at the price that ``update`` shows (one of `mine.pre_options`);
+        with ``any_price`` a CALL stands at any, where the table has that.
+        """
         body = pb.SetPreActionRequest(
             table=self.table,
             hand_no=update.view.hand_no,
@@ -78,6 +81,7 @@ class TableSession(Following):
             price=update.mine.price,
             verb=verb,
             size=size,
+            any_price=any_price,
         )
         return await self._command("set_pre_action", body, request_id, timeout_s)
 

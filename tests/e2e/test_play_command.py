@@ -14,7 +14,7 @@ from tests.arch.repository import ROOT, shell_lines
 from tests.support.terminal import Terminal
 from tests.support.up import stud, up
 
-pytestmark = [pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.traced, pytest.mark.timeout(400)]
 
 PAGE = [shlex.split(line)[1:] for line in shell_lines(ROOT / "docs/play.md") if "/stud " in line]
 ALONE = [words for words in PAGE if words[0] == "play" and "--table" not in words]

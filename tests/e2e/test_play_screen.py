@@ -150,7 +150,7 @@ async def test_chips_are_added_sitting_out_is_shown_and_refusals_are_sentences(l
         await one.play_until(lambda: any("adds 25" in said for said in one.app.seen.said))
         await one.press("o")
         await one.play_until(lambda: "o come back" in one.text)
-        await one.play_until(lambda: "sits out" in one.text)
+        await one.play_until(lambda: "you sit out: o comes back" in one.text)
         await one.press("o")
         await one.until(lambda: "o sit out" in one.text, "back")
 

@@ -7,6 +7,7 @@ nothing.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, ClassVar, Final
 
@@ -39,7 +40,9 @@ class PlayScreen(TableScreen):
 f, c           fold; check, call or bring in
 b, h           bet, raise or complete; its higher size, where there are two
 a              all-in, where that is legal
-F, C, B, H, x  the same ahead of your turn, where the table has bet-ahead; take it back
+F, C, B, H     the same ahead of your turn, where the table has bet-ahead
+A              the same: call whatever it costs, where the table has that
+x              take back what is chosen ahead
 s, m           show or muck, when you are asked
 p, d           post the ante, or sit out instead, when you are asked
 o              sit out from the next hand on; come back
@@ -51,7 +54,7 @@ up, down       scroll what happened
 q              leave the table and quit"""
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(key, f"act('{key}')") for key in buttons.ACTING),
-        *(Binding(key.upper(), f"ahead('{key.upper()}')") for key in buttons.ACTING if key != buttons.ALL_IN),
+        *(Binding(key.upper(), f"ahead('{key.upper()}')") for key in buttons.ACTING),
         Binding(buttons.CLEAR, "clear"),
         Binding("s", "show(True)"),
         Binding("m", "show(False)"),
@@ -146,10 +149,22 @@ q              leave the table and quit"""
         return lines if self.seen.mine is not None else lines[1:]
 
     def notice(self, width: int) -> Text:
-        """Return an open question before everything that is told."""
+        """Return an open question before everything that is told, and what would help where nothing is."""
         if self._question and not self.ended:
             return fitted(self._question, width, "reverse")
-        return super().notice(width)
+        hint = "" if self.told or self.ended or self.following.trouble else self.hint()
+        return fitted(hint, width) if hint else super().notice(width)
+
+    def hint(self) -> str:
+        """Return how a player who is dealt no cards gets some; empty for whoever is."""
+        seat = self.seen.my_seat
+        if seat is None or not seat.sitting_out or seat.live:
+            return ""
+        if not (seat.stack or seat.pending):
+            return "you have no chips: + adds some"
+        left_ms = self.seen.left_ms(seat.leaves_at_ms, time.monotonic())
+        until = f"; the seat is given up in {-(-left_ms // 1000)} s" if left_ms else ""
+        return f"you sit out: o comes back{until}"
 
     def choices(self) -> list[str]:
         """Return what keys answer now."""
@@ -160,7 +175,7 @@ q              leave the table and quit"""
         if mine.turn_id:
             return asked + [str(button) for button in buttons.of_turn(mine.options)]
         chosen = mine.pre_action if mine.HasField("pre_action") else None
-        ahead = [str(button) for button in buttons.ahead(mine.pre_options, chosen)]
+        ahead = [str(button) for button in buttons.ahead(mine.pre_options, chosen, any_price=self._has_call_any())]
         if ahead:
             return [*asked, "ahead:", *ahead, *([f"{buttons.CLEAR} clear"] if chosen is not None else [])]
         return asked
@@ -208,12 +223,17 @@ q              leave the table and quit"""
     def action_ahead(self, key: str) -> None:
         """Choose what is done when the turn comes."""
         mine, update = self.seen.mine, self.seen.update
-        button = None if mine is None else buttons.pressed(buttons.ahead(mine.pre_options), key)
+        there = buttons.ahead(mine.pre_options, any_price=self._has_call_any()) if mine is not None else []
+        button = buttons.pressed(there, key)
         if button is None or update is None:
             self._say(f"{key} chooses ahead of your turn, where the table has that; small letters act")
         else:
             option = button.option
-            self._send(self.session.set_pre_action(update, option.verb, size=option.size))
+            choice = self.session.set_pre_action(update, option.verb, size=option.size, any_price=button.any_price)
+            self._send(choice)
+
+    def _has_call_any(self) -> bool:
+        return self.seen.view.config.ruleset.pre_check_call_any
 
     def action_clear(self) -> None:
         """Take the choice ahead back."""

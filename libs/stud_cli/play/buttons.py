@@ -21,6 +21,7 @@ WAGER: Final = "b"
 HIGHER: Final = "h"
 ALL_IN: Final = "a"
 CLEAR: Final = "x"
+CALL_ANY: Final = "A"
 ACTING: Final = (FOLD, STAY, WAGER, HIGHER, ALL_IN)
 _STAYING: Final = frozenset({seat_pb2.VERB_CHECK, seat_pb2.VERB_CALL, seat_pb2.VERB_BRING_IN})
 
@@ -31,6 +32,7 @@ class Button(msgspec.Struct, frozen=True):
     key: str
     words: str
     option: seat_pb2.Option
+    any_price: bool = False
 
     def __str__(self) -> str:
         return f"{self.key} {self.words}"
@@ -49,13 +51,21 @@ def of_turn(options: Sequence[seat_pb2.Option]) -> list[Button]:
     return found
 
 
-def ahead(options: Sequence[seat_pb2.Option], chosen: pb.PreAction | None = None) -> list[Button]:
-    """Return the buttons of a player whose turn it is not; the one that is ``chosen`` already says so."""
+def ahead(
+    options: Sequence[seat_pb2.Option], chosen: pb.PreAction | None = None, *, any_price: bool = False
+) -> list[Button]:
+    """Return the buttons of a player whose turn it is not; the one that is ``chosen`` already says so. ``any_price``:
+    the table has Call Any too.
+    """
     out = []
     for button in of_turn(options):
         if button.key != ALL_IN:
             stands = " (chosen)" if _is(button.option, chosen) else ""
             out.append(Button(button.key.upper(), _ahead_words(button.option) + stands, button.option))
+    if any_price and any(option.verb in _STAYING for option in options):
+        stands = " (chosen)" if chosen is not None and chosen.any_price else ""
+        call = seat_pb2.Option(verb=seat_pb2.VERB_CALL)
+        out.append(Button(CALL_ANY, f"call whatever it costs{stands}", call, any_price=True))
     return out
 
 
@@ -86,4 +96,4 @@ def _is_wager(option: seat_pb2.Option) -> bool:
 def _is(option: seat_pb2.Option, chosen: pb.PreAction | None) -> bool:
     """Whether that is the choice that stands; completing is a raise there."""
     verb = seat_pb2.VERB_RAISE if option.verb == seat_pb2.VERB_COMPLETE else option.verb
-    return chosen is not None and chosen.verb == verb and chosen.size in {0, option.size}
+    return chosen is not None and not chosen.any_price and chosen.verb == verb and chosen.size in {0, option.size}

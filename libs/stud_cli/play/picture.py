@@ -194,7 +194,7 @@ def clock(seen: Seen, now_s: float, width: int) -> Text:
         price = f", {saying.money(view.turn.to_call)} to call" if view.turn.to_call else ""
         waits = waits or (f"your turn{price}" if mine else f"{who} is to act{price}")
         deadline_ms, total_ms = view.turn.deadline_ms, rules.action_clock_ms
-    text = Text(f" {waits}")
+    text = Text(f" {waits}", style="bold" if waits.startswith("your turn") else "")
     if deadline_ms and not clocks_stand(view):
         left_ms = seen.left_ms(deadline_ms, now_s)
         full = min(BAR, round(BAR * left_ms / total_ms)) if total_ms else 0

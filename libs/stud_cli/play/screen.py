@@ -36,7 +36,7 @@ LOGS: Final = ("#said", "#beside")
 BOUNDED: Final = frozenset({"BUY_IN_TOO_SMALL", "BUY_IN_TOO_LARGE", "TOP_UP_OUT_OF_LIMITS"})
 """Refusals whose metadata say which amounts would be right, minor units."""
 
-MARKS: Final = "D dealer button   > to act   * you   ?? a card that is face down   [ ] cards that only you see"
+MARKS: Final = "D dealer button   > to act   * you   ?? face down   [ ] what only you see"
 
 
 class TableScreen(App[None]):
@@ -56,7 +56,7 @@ class TableScreen(App[None]):
     .wide #said {{ display: none; }}
     .wide #gap {{ height: 1fr; }}
     #gap {{ height: 0; }}
-    #help {{ display: none; height: 1fr; }}
+    #help {{ display: none; height: 1fr; padding: 0 1; }}
     .helped #help {{ display: block; }}
     .helped #said {{ display: none; }}
     .helped #table {{ display: none; }}

@@ -180,3 +180,12 @@ def test_a_void_hand_says_so():
     update.view.last_hand.hand_no, update.view.last_hand.voided = 7, True
     seen.take(update, 0.0)
     assert picture.middle(seen, 80).plain == " hand 7 was void: every chip went back"
+
+
+def test_the_line_of_ones_own_turn_is_bold():
+    seen = until("turn_started")
+    assert seen.mine is not None
+    seen.mine.seat = seen.view.turn.seat
+    assert picture.clock(seen, 0.0, 80).style == "bold"
+    seen.mine.seat = seen.view.turn.seat % 3 + 1
+    assert picture.clock(seen, 0.0, 80).style == ""

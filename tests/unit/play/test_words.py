@@ -131,6 +131,16 @@ def test_choosing_ahead_takes_capitals_and_says_what_is_chosen():
     assert ["(chosen)" in button.words for button in sized] == [False, True]
 
 
+def test_call_any_stands_beside_the_call_where_the_table_has_it():
+    options = [FOLD, CHECK, option(seat_pb2.VERB_CALL, 200)]
+    assert [button.key for button in buttons.ahead(options)] == ["F", "C", "C"]
+    found = buttons.ahead(options, pb.PreAction(verb=seat_pb2.VERB_CALL, any_price=True), any_price=True)
+    assert [str(button) for button in found][-1] == "A call whatever it costs (chosen)"
+    assert found[-1].any_price
+    assert sum("(chosen)" in button.words for button in found) == 1
+    assert [button.key for button in buttons.ahead([FOLD], any_price=True)] == ["F"]
+
+
 @pytest.mark.parametrize(("text", "amount"), [("50", 5000), ("12.5", 1250), (" 0.05 ", 5), ("1,250.00", 125_000)])
 def test_amounts_are_typed_as_they_are_shown(text: str, amount: int):
     assert limits.read(text) == amount
