@@ -40,7 +40,6 @@ _.prompt_deadline_ms
 _.referee_has_figures
 _.referee_rake
 _.table_rake
-_.time_bank_ms
 
 # For people who write a client, a console or a test
 _.parse_cards

@@ -61,6 +61,13 @@ class TableSession(Following):
         body = pb.ActRequest(table=self.table, turn_id=turn_id, verb=verb, to=to, size=size)
         return await self._command("act", body, request_id, timeout_s)
 
+    async def use_time_chip(
+        self, turn_id: int, *, request_id: str = "", timeout_s: float = COMMAND_TIMEOUT_S
+    ) -> pb.CommandResult:
+        """Takes longer over a turn, for a time chip."""
+        body = pb.UseTimeChipRequest(table=self.table, turn_id=turn_id)
+        return await self._command("use_time_chip", body, request_id, timeout_s)
+
     async def set_pre_action(
         self,
         update: pb.TableUpdate,

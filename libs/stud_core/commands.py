@@ -135,6 +135,19 @@ class Act(C, frozen=True, gc=False):
     by_pre_action: bool = False
 
 
+class UseTimeChip(C, frozen=True, gc=False):
+    """Take longer over one's turn, for a chip of the time bank."""
+
+    account: str
+    turn_id: int
+
+
+class ProtectTurn(C, frozen=True, gc=False):
+    """The table's own: the clock of this turn has run out, and its player's connection is lost."""
+
+    turn_id: int
+
+
 class Showdown(C, frozen=True, gc=False):
     """Clear down cards of every live seat, opened by the shell's vault; only legal when ``state.wants_showdown``."""
 
@@ -238,6 +251,8 @@ Command = (
     | PostAnte
     | RecordCards
     | Act
+    | UseTimeChip
+    | ProtectTurn
     | Showdown
     | ChooseShow
     | Tick

@@ -85,6 +85,13 @@ class OutReason(IntEnum):
     NO_CHIPS = 5
 
 
+class Extension(IntEnum):
+    """Why a turn has more time."""
+
+    TIME_CHIP = 1
+    RECONNECT = 2
+
+
 class ResolutionChoice(IntEnum):
     """Whose figures settle a disputed hand."""
 
@@ -108,12 +115,15 @@ class Option(E, frozen=True, gc=False):
 
 
 class DealtIn(E, frozen=True, gc=False):
-    """One player of a hand; ``stack`` is what is left behind after the ante."""
+    """One player of a hand; ``stack`` is what is left behind after the ante, ``time_chips`` what they have for it, None
+    where the house has no time bank.
+    """
 
     seat: int
     sitting_no: int
     account: str
     stack: int
+    time_chips: int | None = None
 
 
 class UpCard(E, frozen=True, gc=False):
@@ -368,6 +378,16 @@ class ClockRestarted(E, frozen=True, gc=False):
     sitting_no: int | None = None
 
 
+class ClockExtended(E, frozen=True, gc=False):
+    """The open turn has until ``deadline_ms``; ``time_chips`` is what its player has left."""
+
+    turn_id: int
+    seat: int
+    deadline_ms: int
+    reason: Extension
+    time_chips: int
+
+
 class ActionTaken(E, frozen=True, gc=False):
     """``counts``: a full wager, one step towards the cap, reopens the betting (B.7, B.8)."""
 
@@ -505,6 +525,7 @@ Event = (
     | CardsDealt
     | TurnStarted
     | ClockRestarted
+    | ClockExtended
     | ActionTaken
     | UncalledReturned
     | ShowPrompted

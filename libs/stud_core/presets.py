@@ -60,6 +60,10 @@ PLAYNOW: Final = Ruleset(
     pre_check_call_any=False,
     sit_out_max_ms=None,
     sit_out_max_hands=None,
+    time_bank_chips=None,
+    time_bank_refill_hands=None,
+    reconnect_ms=None,
+    show_connection=False,
 )
 
 WILLIAM_HILL: Final = Ruleset(
@@ -98,6 +102,10 @@ WILLIAM_HILL: Final = Ruleset(
     pre_check_call_any=False,
     sit_out_max_ms=None,
     sit_out_max_hands=None,
+    time_bank_chips=None,
+    time_bank_refill_hands=None,
+    reconnect_ms=None,
+    show_connection=False,
 )
 
 RULESETS: Final = {ruleset.name: ruleset for ruleset in (PLAYNOW, WILLIAM_HILL)}

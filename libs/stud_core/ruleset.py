@@ -123,6 +123,10 @@ class Ruleset(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     pre_check_call_any: bool
     sit_out_max_ms: int | None
     sit_out_max_hands: int | None
+    time_bank_chips: int | None
+    time_bank_refill_hands: int | None
+    reconnect_ms: int | None
+    show_connection: bool
 
 
 class TableConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -93,6 +93,7 @@ class Sitting(S, gc=False):
     are ``top_up_amount``, why it was refused (empty: it was not), and the balance where that was too small.
     While a player sits out ``out_until_ms`` is when their seat is given up (0 = by no clock), and ``hands_missed``
     counts the hands that were started without them.
+    ``hands_played`` counts those it was dealt into, ``time_chips`` what its time bank still has.
     A RESERVED sitting holds its seat; a CASHING_OUT or HELD one has already freed it (``seat`` is then history).
     """
 
@@ -109,6 +110,8 @@ class Sitting(S, gc=False):
     out_reason: OutReason | None = None
     out_until_ms: int = 0
     hands_missed: int = 0
+    hands_played: int = 0
+    time_chips: int = 0
     pending: int = 0
     top_up_no: int = 0
     top_up_open: int = 0
@@ -143,7 +146,8 @@ class Hand(S, gc=False):
     who has posted. ``acted`` means: since the last full wager, so they may no longer raise (B.8).
     ``taken`` is what each did last, and on which street. ``full_level`` is the level of the last full wager; until
     there is one it is the bring-in on third street and 0 later. ``first`` is
-    who acts first or, where nobody can bet, who would have.
+    who acts first or, where nobody can bet, who would have. ``extended_ms`` is what the open turn was given beyond its
+    clock, ``protected`` the seats that had more time in this hand because their connection was lost.
     """
 
     hand_no: int
@@ -181,6 +185,8 @@ class Hand(S, gc=False):
     turn_seat: int = 0
     to_call: int = 0
     deadline_ms: int = 0
+    extended_ms: int = 0
+    protected: tuple[int, ...] = ()
     options: tuple[Option, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     awarded: int = 0

@@ -42,7 +42,7 @@ RANGES: Final[dict[str, tuple[int, int]]] = {
     "action_clock_ms": (0, MAX_CLOCK_MS),
     "ante_clock_ms": (0, MAX_CLOCK_MS),
     "show_clock_ms": (0, MAX_CLOCK_MS),
-    "time_bank_ms": (0, 0),
+    "time_bank_ms": (0, MAX_CLOCK_MS),
     "min_buy_in": (1, MAX_AMOUNT),
     "max_buy_in": (1, MAX_AMOUNT),
     "rathole_ms": (0, MAX_MEMORY_MS),
@@ -51,10 +51,13 @@ RANGES: Final[dict[str, tuple[int, int]]] = {
     "seats": (2, 8),
     "sit_out_max_ms": (MIN_ABSENCE_MS, MAX_MEMORY_MS),
     "sit_out_max_hands": (1, 1_000),
+    "time_bank_chips": (1, 20),
+    "time_bank_refill_hands": (1, 1_000),
+    "reconnect_ms": (1_000, 120_000),
 }
 """Least and greatest value of every knob that is a number; a name counts its characters, a limit its one amount.
 
-Tables in XTS may rake more; only they may have clocks of 0. Nothing plays by a time bank, so no table may promise one.
+Tables in XTS may rake more; only they may have clocks of 0.
 """
 
 _CLOCKS: Final = ("action_clock_ms", "ante_clock_ms", "show_clock_ms")

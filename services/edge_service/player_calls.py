@@ -24,6 +24,7 @@ PLAYER_CALLS: Final = frozenset(
         "/stud.table.v1.TableService/SetPreferences",
         "/stud.table.v1.TableService/PostAnte",
         "/stud.table.v1.TableService/Act",
+        "/stud.table.v1.TableService/UseTimeChip",
         "/stud.table.v1.TableService/SetPreAction",
         "/stud.table.v1.TableService/ClearPreAction",
         "/stud.table.v1.TableService/ChooseShow",

@@ -60,7 +60,7 @@ def fold_recorded(account: Account, event: Any) -> None:
         account.button = event.button or account.button
         places = [account.places.get(player.sitting_no) for player in event.dealt_in]
         account.before = {place.sitting_no: place.stack for place in places if place is not None}
-        account.begin(player.sitting_no for player in event.dealt_in)
+        account.begin(event.dealt_in)
     elif isinstance(event, ev.CardsDealt):
         account.dealt_button = account.button
     elif isinstance(event, ev.HandEnded):

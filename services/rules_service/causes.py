@@ -80,6 +80,13 @@ def _action(state: Table, events: Sequence[Any], meta: Meta, _open: OpenCards) -
     return (cmd.Act(account, event.turn_id, event.verb, event.to, event.size, by_pre_action),)
 
 
+def _extended(_state: Table, events: Sequence[Any], meta: Meta, _open: OpenCards) -> Sequence[cmd.Command]:
+    event: ev.ClockExtended = events[0]
+    if event.reason is ev.Extension.RECONNECT:
+        return (cmd.ProtectTurn(event.turn_id),)
+    return (cmd.UseTimeChip(meta.actor, event.turn_id),)
+
+
 def _show(state: Table, events: Sequence[Any], meta: Meta, open_cards: OpenCards) -> Sequence[cmd.Command]:
     seat = events[0].seat
     if not meta.actor:
@@ -143,6 +150,7 @@ _CAUSES: dict[type, Cause] = {
     ev.AntesReturned: lambda _s, events, meta, _o: (cmd.VoidHand(events[0].hand_no, events[0].reason, meta.actor),),
     ev.CardsDealt: _by_event(_cards),
     ev.ClockRestarted: _by_event(lambda e: cmd.RestartClocks(e.reason)),
+    ev.ClockExtended: _extended,
     ev.ActionTaken: _action,
     ev.HandShown: _show,
     ev.HandMucked: _show,

@@ -48,6 +48,7 @@ from table_service.clocks import (
     deadline_of,
     due_at,
     fresh_deadline,
+    run_out,
     silent_at,
     waits_for_cards,
 )
@@ -56,6 +57,7 @@ from table_service.figures import Figures
 from table_service.hub import Done, Hub
 from table_service.mail import Mail, Outcome
 from table_service.meters import TableMeters
+from table_service.presence import Presence
 from table_service.private_views import Own, own, private_view
 from table_service.rebuild import Rebuilt, rebuild, rebuild_beside
 from table_service.requests import RequestMemory, number_of
@@ -96,6 +98,7 @@ class TableActor:
         self.hub = Hub()
         self.requests = RequestMemory()
         self.ahead = ChoicesAhead()
+        self.presence = Presence(self.ahead, self._show_presence)
         self.figures = Figures()
         self.vault = Vault(table_id, master)
         self.settled = asyncio.Event()
@@ -160,6 +163,7 @@ class TableActor:
     async def stop(self) -> None:
         """End every stream, finish what is queued, take nothing new: later commands are refused with STOPPING."""
         self._timer.cancel()
+        self.presence.cancel()
         self.hub.finish(stopping())
         await self._mailbox.stop()
 
@@ -344,8 +348,11 @@ class TableActor:
         if not deadline or received_ms <= deadline:
             return
         late = received_ms - deadline > LATE_MS
-        await self._own(RestartClocks("LATE_TIMER") if late else Tick())
-        if not late and not isinstance(mail.command, SetPreferences):  # those are for later hands too
+        await self._own(
+            RestartClocks("LATE_TIMER") if late else run_out(self.table, self.runtime.clock(), self.ahead.is_connected)
+        )
+        in_time = late or received_ms <= deadline_of(self.table, mail.command)
+        if not in_time and not isinstance(mail.command, SetPreferences):  # those are for later hands too
             raise Refused("DEADLINE_PASSED", "the clock had run out: the timeout's action stands", rule="B.18")
 
     async def _own(self, command: Command) -> None:
@@ -456,7 +463,7 @@ class TableActor:
             self.hub.finish()
 
     def _view(self) -> bytes:
-        return self._drawn.draw(self.table, self._halted_for, self._held_for)
+        return self._drawn.draw(self.table, self._halted_for, self._held_for, self.presence.here(self.table))
 
     @property
     def _halted_for(self) -> str:
@@ -471,6 +478,11 @@ class TableActor:
     def _held_for(self) -> str:
         """Why no hand is started although the log can be written, empty when one may be."""
         return self.runtime.trouble.code if self.runtime.trouble is not None else ""
+
+    def _show_presence(self) -> None:
+        if self.presence.is_stale(self.table):
+            self._present = None
+            self._refresh()
 
     def choice_changed(self, account: str) -> None:
         """Show all of a player's streams what they have chosen ahead."""
@@ -552,7 +564,9 @@ class TableActor:
         elif due is not None and due <= now:
             if afresh is not None and now - afresh > LATE_MS:
                 self.post(RestartClocks("LATE_TIMER"))
-            self.post(Tick())  # after fresh clocks it takes what they do not affect: reservations
+                self.post(Tick())  # it takes what fresh clocks do not affect: reservations
+            else:
+                self.post(run_out(self.table, self.runtime.clock(), self.ahead.is_connected))
         elif silent is not None and silent <= now:
             self.post(PauseTable(DEALER_SILENT, ""))
         elif self.table.hand is None and not hand_gate(self.table):

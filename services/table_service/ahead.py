@@ -77,7 +77,7 @@ class ChoicesAhead:
 
     def set(self, table: Table, account: str, price: Price, wish: Wish, request_id: str, digest: bytes) -> bool:
         """Keep a choice, and return whether it differs from the one before. Raises Refused."""
-        if not self._streams[account] and wish.verb is not Verb.FOLD:
+        if not self.is_connected(account) and wish.verb is not Verb.FOLD:
             raise Refused(
                 "PRE_ACTION_NOT_ALLOWED", "open a Play or Watch stream first: a lost connection cancels the choice"
             )
@@ -136,6 +136,10 @@ class ChoicesAhead:
         """The table is not what it was thought to be: nothing that was chosen counts."""
         self._chosen.clear()
         self._due = None
+
+    def is_connected(self, account: str) -> bool:
+        """Whether the player has a stream of this table open."""
+        return self._streams[account] > 0
 
     def connected(self, account: str) -> None:
         """One more of the player's streams."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from stud_core.commands import Act, ChooseShow, Command, PostAnte, SetPreferences
+from stud_core.commands import Act, ChooseShow, Command, PostAnte, ProtectTurn, SetPreferences, Tick, UseTimeChip
+from stud_core.decide.time_bank import may_protect
 from stud_core.gate import hand_gate
 from stud_core.prompts import answered_by
 from stud_core.state import Table
@@ -55,7 +56,7 @@ def _open_question(table: Table, command: Command) -> int | None:
     hand = table.hand
     if hand is None:
         return None
-    if isinstance(command, Act):
+    if isinstance(command, Act | UseTimeChip):
         mine = bool(hand.turn_seat) and table.at(hand.turn_seat).account == command.account
         return hand.deadline_ms if mine and command.turn_id == hand.turn_id else None
     if isinstance(command, PostAnte | ChooseShow):
@@ -78,6 +79,14 @@ def fresh_deadline(table: Table) -> int | None:
         if hand.deadline_ms:
             due.append(hand.deadline_ms)
     return min(due, default=None)
+
+
+def run_out(table: Table, now_ms: int, is_connected: Callable[[str], bool]) -> Command:
+    """Return what becomes of a clock that has run out: the timeout, or more time for a lost connection."""
+    hand = table.hand
+    if hand is None or not may_protect(table, now_ms) or is_connected(table.at(hand.turn_seat).account):
+        return Tick()
+    return ProtectTurn(hand.turn_id)
 
 
 def due_at(table: Table, ended_at_ms: int, asked_at_ms: int) -> int | None:

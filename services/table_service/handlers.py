@@ -20,6 +20,7 @@ from stud_core.commands import (
     SitIn,
     SitOut,
     TakeSeat,
+    UseTimeChip,
 )
 from stud_core.events import Size, Verb
 from stud_core.state import Sit
@@ -99,6 +100,10 @@ def act(_: TableActor, account: str, r: pb.ActRequest) -> Command:
     return Act(account, r.turn_id, _verb(r), r.to if r.HasField("to") else None, _size(r))
 
 
+def use_time_chip(_: TableActor, account: str, r: pb.UseTimeChipRequest) -> Command:
+    return UseTimeChip(account, r.turn_id)
+
+
 def post_ante(_: TableActor, account: str, r: pb.PostAnteRequest) -> Command:
     return PostAnte(account, r.prompt_id, not r.decline)
 
@@ -174,6 +179,7 @@ CHOICES: Mapping[str, Callable[[TableActor, str, Any], Outcome]] = {
 
 COMMANDS: Mapping[str, MakeCommand] = {
     "act": act,
+    "use_time_chip": use_time_chip,
     "post_ante": post_ante,
     "choose_show": choose_show,
     "sit_out": sit_out,

@@ -29,12 +29,12 @@ class Streams:
             return
         actor = await self._registry.get(request.subscribe.table, account)
         viewer = join(actor, request.subscribe, account)
-        actor.ahead.connected(account)
+        actor.presence.connected(account)
         try:
             await send(viewer, context.write, self._registry.runtime.clock)
         finally:
             actor.hub.remove(viewer)
-            actor.ahead.disconnected(account)
+            actor.presence.disconnected(account)
 
     async def play(self, requests: Any, context: Context, account: str) -> None:
         """Send updates and results; take commands in order. The first message must subscribe, and come soon."""
@@ -51,12 +51,12 @@ class Streams:
         actor = await self._registry.get(first.subscribe.table, account)
         viewer = join(actor, first.subscribe, account)
         listener = asyncio.create_task(listen(actor, viewer, requests, account))
-        actor.ahead.connected(account)
+        actor.presence.connected(account)
         try:
             await send(viewer, context.write, self._registry.runtime.clock)
         finally:
             actor.hub.remove(viewer)
-            actor.ahead.disconnected(account)
+            actor.presence.disconnected(account)
             listener.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await listener

@@ -35,6 +35,7 @@ PUBLIC: Final[dict[str, str]] = {
     "cards_dealt": "hand_no deal_no street up down community root",
     "turn_started": "turn_id seat to_call deadline_ms options",
     "clock_restarted": "turn_id prompt_id deadline_ms reason sitting_no",
+    "clock_extended": "turn_id seat deadline_ms reason time_chips",
     "action_taken": "turn_id seat verb amount to size all_in counts stack by",
     "uncalled_returned": "seat amount stack",
     "show_prompted": "prompt_id seat kind deadline_ms",

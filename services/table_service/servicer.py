@@ -99,6 +99,9 @@ class TableServicer(rpc.TableServiceServicer):
     async def Act(self, request: pb.ActRequest, context: Context) -> pb.ActResponse:
         return pb.ActResponse(version=(await self._play("act", request)).version)
 
+    async def UseTimeChip(self, request: pb.UseTimeChipRequest, context: Context) -> pb.UseTimeChipResponse:
+        return pb.UseTimeChipResponse(version=(await self._play("use_time_chip", request)).version)
+
     async def SetPreAction(self, request: pb.SetPreActionRequest, context: Context) -> pb.SetPreActionResponse:
         return pb.SetPreActionResponse(version=(await self._play("set_pre_action", request)).version)
 

@@ -150,8 +150,8 @@ class Several:
                 held.enter_context(self._registry.runtime.limits.streams.hold(self._account, factor_of(self._roles)))
             viewer = join(actor, subscribe, self._account, self._accepts)
             held.callback(actor.hub.remove, viewer)
-            actor.ahead.connected(self._account)
-            held.callback(actor.ahead.disconnected, self._account)
+            actor.presence.connected(self._account)
+            held.callback(actor.presence.disconnected, self._account)
             place = self._places[table_id] = _Place(actor, viewer, held.pop_all())
         place.tasks = (
             asyncio.create_task(self._serve(table_id, place)),

@@ -5,6 +5,7 @@ A view is complete: a front end draws the table from the last one alone. Nothing
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 from stud.common.v1 import ruleset_pb2, seat_pb2
@@ -25,7 +26,7 @@ _PHASES = {
 }
 AT_A_SEAT = (Sit.RESERVED, Sit.SEATED, Sit.LEAVING)
 
-_FREE, _BETWEEN_HANDS, _NOT_DEALT_IN = 1, 9, 12
+_FREE, _BETWEEN_HANDS, _NOT_DEALT_IN = 1, 11, 14
 """How much is seen of a seat that nobody has, or whose player is in no hand, or was not dealt in."""
 
 
@@ -52,9 +53,10 @@ class PublicView:
         self._seats: dict[int, tuple[tuple[Any, ...], bytes]] = {}
         self._last_hand: tuple[Hand | None, bytes] = (None, b"")
 
-    def draw(self, table: Table, halted: str = "", held: str = "") -> bytes:
+    def draw(self, table: Table, halted: str = "", held: str = "", here: Container[str] | None = None) -> bytes:
         """Return a ``TableView``. What a table's log does not say is why it stands still (``halted``), and why it
-        starts no hand (``held``); empty when it does neither.
+        starts no hand (``held``), empty when it does neither; and who is
+        connected (``here``, None where that is not shown).
         """
         hand = table.hand
         head = pb.TableView(
@@ -69,7 +71,7 @@ class PublicView:
             head.phase = _PHASES[hand.phase]
             head.street = hand.street
             _put_hand(tail, hand)
-        parts = [self._config_part(table), head.SerializeToString(), *self._seat_parts(table)]
+        parts = [self._config_part(table), head.SerializeToString(), *self._seat_parts(table, here)]
         return b"".join([*parts, tail.SerializeToString(), self._last_hand_part(table)])
 
     def _config_part(self, table: Table) -> bytes:
@@ -78,14 +80,14 @@ class PublicView:
             self._config = (table.config, pb.TableView(config=message).SerializeToString())
         return self._config[1]
 
-    def _seat_parts(self, table: Table) -> list[bytes]:
+    def _seat_parts(self, table: Table, here: Container[str] | None) -> list[bytes]:
         hand = table.hand
         by_seat = {s.seat: s for s in table.sittings.values() if s.status in AT_A_SEAT}
         seats = table.config.ruleset.seats if table.config else 0
         parts = []
         for seat in range(1, seats + 1):
             sitting = by_seat.get(seat)
-            shown = _free(seat) if sitting is None else (*_of_sitting(sitting), *_of_hand(hand, seat))
+            shown = _free(seat) if sitting is None else (*_of_sitting(sitting, here), *_of_hand(hand, seat))
             found = self._seats.get(seat)
             if found is None or found[0] != shown:
                 found = self._seats[seat] = (shown, _seat_part(shown))
@@ -138,8 +140,11 @@ def _free(seat: int) -> tuple[Any, ...]:
     return (seat,)
 
 
-def _of_sitting(sitting: Sitting) -> tuple[Any, ...]:
-    """What is seen of a seat between hands: fields 1 to 6, 17, 20 and 21 of ``SeatView``."""
+def _of_sitting(sitting: Sitting, here: Container[str] | None) -> tuple[Any, ...]:
+    """What is seen of a seat between hands: fields 1 to 6, 17 and 20 to 23 of ``SeatView``."""
+    connection = pb.CONNECTION_UNSPECIFIED
+    if here is not None:
+        connection = pb.CONNECTION_CONNECTED if sitting.account in here else pb.CONNECTION_AWAY
     return (
         sitting.seat,
         sitting.account,
@@ -150,6 +155,8 @@ def _of_sitting(sitting: Sitting) -> tuple[Any, ...]:
         sitting.sitting_no,
         sitting.out_until_ms,
         sitting.hands_missed,
+        sitting.time_chips,
+        connection,
     )
 
 
@@ -177,12 +184,12 @@ def _seat_part(shown: tuple[Any, ...]) -> bytes:
     out = view.seats.add(seat=shown[0])
     if len(shown) > _FREE:
         out.account, out.status, out.stack, out.pending, out.sitting_out, out.sitting_no = shown[1:7]
-        out.leaves_at_ms, out.hands_missed = shown[7:9]
+        out.leaves_at_ms, out.hands_missed, out.time_chips, out.connection = shown[7:11]
     if len(shown) > _BETWEEN_HANDS:
-        out.ante_prompted, out.show_prompted, out.paid = shown[9:12]
+        out.ante_prompted, out.show_prompted, out.paid = shown[11:14]
     if len(shown) > _NOT_DEALT_IN:
         out.dealt_in = True
-        out.live, out.all_in, out.bet, up, out.down_count, face_up, out.hand_in_words, taken = shown[12:]
+        out.live, out.all_in, out.bet, up, out.down_count, face_up, out.hand_in_words, taken = shown[14:]
         out.up.extend([to_card(c) for c in up])
         out.shown.extend([to_card(c) for c in face_up])
         if taken is not None:

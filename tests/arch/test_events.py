@@ -37,7 +37,8 @@ NEVER_FIRST = {
 NOT_IN_LINE = {
     "TopUpRequested", "TopUpPending", "TopUpRefused", "ChipsAdded", "SatOut", "SatIn", "PreferencesSet",
     "LeaveRequested", "DeckReady", "AntesOpened", "AntePosted", "AnteMissed", "AntesReturned", "DealRequested",
-    "CardsDealt", "TurnStarted", "ClockRestarted", "ActionTaken", "UncalledReturned", "ShowPrompted", "HandShown",
+    "CardsDealt", "TurnStarted", "ClockRestarted", "ClockExtended", "ActionTaken", "UncalledReturned", "ShowPrompted",
+    "HandShown",
     "HandMucked", "PotAwarded", "HandEnded", "HandVoided", "TableHandVerified",
 }  # fmt: skip
 """Events that change nothing of a table's line in the lobby."""

@@ -28,9 +28,9 @@ BOUNDS = "tests/unit/core/test_config.py"
 SPOKEN = "tests/unit/core/test_house_rules.py"
 
 NOT_PLAYED = {
-    "time_bank_ms": "no table may promise one yet",
+    "show_connection": "it is seen, and nothing is played by it",
 }
-NOT_SAID = {**NOT_PLAYED, "river_shortage": "the page asks `river_plan`, as the game does, and tells what comes of it"}
+NOT_SAID = {"river_shortage": "the page asks `river_plan`, as the game does, and tells what comes of it"}
 NOT_JUDGED = {
     "name": "decides nothing",
     "show_clock_ms": "hiding a hand in time moves no chip",

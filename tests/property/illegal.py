@@ -38,7 +38,10 @@ def _actions(state: Table) -> Iterator[cmd.Command]:
         yield from [cmd.Act(s.account, turn, verb) for s in state.sittings.values() if s.account != on_turn]
         if on_turn:
             yield from [cmd.Act(on_turn, stale, verb) for stale in (turn - 1, turn + 1, 0, -turn, HUGE)]
+    yield from [cmd.UseTimeChip(s.account, turn) for s in state.sittings.values() if s.account != on_turn]
+    yield from [cmd.ProtectTurn(stale) for stale in (turn - 1, turn + 1, -turn, HUGE)]
     if hand is not None and hand.turn_seat:
+        yield cmd.UseTimeChip(on_turn, turn - 1)
         for option in hand.options:
             yield cmd.Act(on_turn, turn - 1, option.verb, option.to, option.size)
 
@@ -66,6 +69,7 @@ def _prompts(table: WatchedTable) -> Iterator[cmd.Command]:
 
 def _strangers() -> Iterator[cmd.Command]:
     yield cmd.Act(NOBODY, 1, Verb.FOLD)
+    yield cmd.UseTimeChip(NOBODY, 1)
     yield cmd.PostAnte(NOBODY, 1)
     yield cmd.ChooseShow(NOBODY, 1, show=False)
     yield cmd.SitOut(NOBODY)

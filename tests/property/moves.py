@@ -227,6 +227,7 @@ class Moves(WatchedTable):
         """Something that may come at any moment; the table says whether it takes it."""
         account = ACCOUNTS[n % len(ACCOUNTS)]
         hand_no = self.state.hand.hand_no if self.state.hand is not None else self.state.hand_no
+        turn_id = self.state.hand.turn_id if self.state.hand is not None and self.state.hand.turn_seat else 0
         commands: tuple[cmd.Command, ...] = (
             cmd.SitOut(account),
             cmd.SitIn(account),
@@ -239,6 +240,8 @@ class Moves(WatchedTable):
             cmd.DrainTable("op"),
             cmd.CloseTable("op") if n % 8 == 0 else cmd.Tick(),
             cmd.VoidHand(hand_no, "test", "op"),
+            cmd.UseTimeChip(self.on_turn if turn_id else account, turn_id),
+            cmd.ProtectTurn(turn_id),
         )
         command = commands[kind % len(commands)]
         self.offer(command)
@@ -249,7 +252,7 @@ class Moves(WatchedTable):
         """A restarted clock is a full one (B.18)."""
         rules, hand = self.config.ruleset, self.state.hand
         if hand is not None and hand.deadline_ms:
-            assert hand.deadline_ms == self.now_ms + rules.action_clock_ms
+            assert hand.deadline_ms == self.now_ms + rules.action_clock_ms + self.extensions.given_ms
         for sitting in self.state.sittings.values():
             if sitting.out_until_ms:
                 assert sitting.out_until_ms == self.now_ms + (rules.sit_out_max_ms or 0)
@@ -270,8 +273,20 @@ class Moves(WatchedTable):
             assert self.commit(cmd.Tick()) == []
         self.now_ms = max(self.now_ms, deadline + late_ms)
         self._answer_late()
+        if late_ms == 1 and self._is_protected():
+            return
         assert self.commit(cmd.Tick()), "a clock ran out, and nothing came of it"
         assert min(deadlines(self.state), default=self.now_ms + 1) > self.now_ms, "a clock that ran out still runs"
+
+    def _is_protected(self) -> bool:
+        """Whether the open turn gets more time now, as if its player's connection were lost."""
+        hand = self.state.hand
+        if hand is None or not hand.turn_seat or not 0 < hand.deadline_ms <= self.now_ms:
+            return False
+        due = self.config.ruleset.reconnect_ms is not None and hand.turn_seat not in self.extensions.protected
+        answer = self.offer(cmd.ProtectTurn(hand.turn_id))
+        assert isinstance(answer, list) == due
+        return due
 
     def _answer_late(self) -> None:
         hand = self.state.hand

@@ -53,7 +53,7 @@ DRAWN = st.builds(
     action_clock_ms=CLOCKS,
     ante_clock_ms=CLOCKS,
     show_clock_ms=CLOCKS,
-    time_bank_ms=st.just(0),
+    time_bank_ms=st.sampled_from([0, 0, 1, 30_000]),
     pre_actions=st.booleans(),
     pre_fold_is_literal=st.booleans(),
     away_folds_now=st.booleans(),
@@ -70,6 +70,10 @@ DRAWN = st.builds(
     pre_check_call_any=st.booleans(),
     sit_out_max_ms=st.sampled_from([None, None, 1_000, 600_000]),
     sit_out_max_hands=st.sampled_from([None, None, 1, 3]),
+    time_bank_chips=st.sampled_from([None, 1, 2, 20]),
+    time_bank_refill_hands=st.sampled_from([None, 1, 2]),
+    reconnect_ms=st.sampled_from([None, None, 1_000, 120_000]),
+    show_connection=st.booleans(),
 )
 
 

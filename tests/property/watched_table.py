@@ -11,6 +11,7 @@ from stud_wire.commits import Meta, decode_commit, encode_commit
 from tests.property.absence_watch import AbsenceWatch
 from tests.property.betting_watch import BettingWatch
 from tests.property.card_watch import CardWatch
+from tests.property.extension_watch import ExtensionWatch
 from tests.property.pot_watch import PotWatch
 from tests.property.purse import Purse
 from tests.property.shuffled import ShuffledDealer
@@ -32,6 +33,7 @@ class WatchedTable(CheckedTable):
         self.pots = PotWatch(config, self.purse, self.betting, self.dealer)
         self.starts = StartWatch(config)
         self.absences = AbsenceWatch(config)
+        self.extensions = ExtensionWatch(config)
         self.awaited = Awaited.NOTHING
         self.sound = True
         super().__init__(config, self.dealer, refold=False)
@@ -45,6 +47,7 @@ class WatchedTable(CheckedTable):
     def written(self, version: int, events: list[ev.Event]) -> None:
         self.starts.see(events, self.now_ms)
         self.absences.see(events, self.now_ms)
+        self.extensions.see(events, self.now_ms)
         super().written(version, events)
         self._check_chips()
         self.awaited = awaited(self.state)

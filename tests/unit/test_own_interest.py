@@ -358,7 +358,7 @@ DECIDES_NOTHING_ABOUT_OTHERS = {
     "AdjudicateHand", "ListVerdicts", "GetAccount", "ListTransfers", "GetTrialBalance",  # only look, and see no card
     "ListHeldCashOuts", "ListProposals", "WatchLobby", "GetMe", "WatchMe", "WatchAccount",
     "Play", "TakeSeat", "AddChips", "LeaveSeat", "SitOut", "SitIn", "SetPreferences", "PostAnte", "Act",
-    "SetPreAction", "ClearPreAction", "ChooseShow",  # a player's own
+    "UseTimeChip", "SetPreAction", "ClearPreAction", "ChooseShow",  # a player's own
 }  # fmt: skip
 
 

@@ -12,7 +12,18 @@ from typing import Any, Final
 
 from stud_core import commands as cmd
 from stud_core.commands import Command, Context
-from stud_core.decide import acting, antes, dealing, money, operator, seating, showing, timeouts, verdicts
+from stud_core.decide import (
+    acting,
+    antes,
+    dealing,
+    money,
+    operator,
+    seating,
+    showing,
+    time_bank,
+    timeouts,
+    verdicts,
+)
 from stud_core.decide.draft import Answer, Draft
 from stud_core.events import Event
 from stud_core.evolve import evolve
@@ -39,6 +50,8 @@ _HANDLERS: Final[dict[type, Callable[[Table, Any, Context], Answer]]] = {
     cmd.PostAnte: antes.post_ante,
     cmd.RecordCards: dealing.record_cards,
     cmd.Act: acting.act,
+    cmd.UseTimeChip: time_bank.use_time_chip,
+    cmd.ProtectTurn: time_bank.protect_turn,
     cmd.Showdown: showing.showdown,
     cmd.ChooseShow: showing.choose_show,
     cmd.Tick: timeouts.tick,

@@ -8,6 +8,7 @@ from stud_core.commands import Context
 from stud_core.decide.away import put_out
 from stud_core.decide.boundary import boundary
 from stud_core.decide.draft import Answer, Draft
+from stud_core.decide.time_bank import chips_for_hand
 from stud_core.gate import hand_gate, is_ready
 from stud_core.prompts import prompt_of
 from stud_core.rejection import Reason, Rejection
@@ -108,9 +109,15 @@ def finish(draft: Draft) -> None:
         give_back(draft, TOO_FEW_ANTES)
         return
     button, order = _seating(state, posted)
-    dealt_in = tuple([ev.DealtIn(s, state.seats[s], state.at(s).account, state.at(s).stack) for s in order])
+    dealt_in = tuple([_dealt_in(state, seat) for seat in order])
     draft.emit(ev.HandStarted(hand.hand_no, state.rules.ruleset.version, draft.ctx.build, button, dealt_in))
     draft.emit(ev.DealRequested(hand.hand_no, 1, 3, ev.DealMode.NORMAL, burn=False, targets=order))
+
+
+def _dealt_in(state: Table, seat: int) -> ev.DealtIn:
+    sitting = state.at(seat)
+    chips = chips_for_hand(state, sitting)
+    return ev.DealtIn(seat, sitting.sitting_no, sitting.account, sitting.stack, chips)
 
 
 def _seating(state: Table, posted: list[int]) -> tuple[int, tuple[int, ...]]:

@@ -88,7 +88,7 @@ def restart_clocks(state: Table, command: cmd.RestartClocks, ctx: Context) -> An
 def _restart_hand(draft: Draft, hand: Hand, reason: str) -> None:
     ruleset = draft.state.rules.ruleset
     if hand.turn_seat and hand.deadline_ms:
-        deadline = draft.deadline(ruleset.action_clock_ms)
+        deadline = draft.deadline(ruleset.action_clock_ms + hand.extended_ms)
         draft.emit(ev.ClockRestarted(hand.turn_id, None, deadline, reason))
     clock = ruleset.ante_clock_ms if hand.phase is Phase.ANTES else ruleset.show_clock_ms
     for prompt_id in sorted({prompt.prompt_id for prompt in hand.prompts if prompt.deadline_ms}):

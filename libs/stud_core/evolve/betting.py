@@ -33,6 +33,7 @@ def _turn_started(state: Table, event: ev.TurnStarted) -> None:
     hand.turn_seat = event.seat
     hand.to_call = event.to_call
     hand.deadline_ms = event.deadline_ms
+    hand.extended_ms = 0
     hand.options = event.options
 
 
@@ -49,6 +50,18 @@ def _clock_restarted(state: Table, event: ev.ClockRestarted) -> None:
             for prompt in hand.prompts
         ]
     )
+
+
+def _clock_extended(state: Table, event: ev.ClockExtended) -> None:
+    hand = state.running
+    ruleset = state.rules.ruleset
+    hand.deadline_ms = event.deadline_ms
+    if event.reason is ev.Extension.TIME_CHIP:
+        hand.extended_ms += ruleset.time_bank_ms
+        own(state, state.seats[event.seat]).time_chips = event.time_chips
+    else:
+        hand.extended_ms += ruleset.reconnect_ms or 0
+        hand.protected += (event.seat,)
 
 
 def _action_taken(state: Table, event: ev.ActionTaken) -> None:
@@ -119,6 +132,7 @@ def _uncalled_returned(state: Table, event: ev.UncalledReturned) -> None:
 APPLY: Final[dict[type, Callable[[Table, Any], None]]] = {
     ev.TurnStarted: _turn_started,
     ev.ClockRestarted: _clock_restarted,
+    ev.ClockExtended: _clock_extended,
     ev.ActionTaken: _action_taken,
     ev.UncalledReturned: _uncalled_returned,
 }

@@ -66,7 +66,10 @@ def _hand_started(state: Table, event: ev.HandStarted) -> None:
     hand.dealt_in = event.dealt_in
     hand.order = tuple([player.seat for player in event.dealt_in])
     for player in event.dealt_in:
-        own(state, player.sitting_no).last_hand = event.hand_no
+        sitting = own(state, player.sitting_no)
+        sitting.last_hand = event.hand_no
+        sitting.hands_played += 1
+        sitting.time_chips = player.time_chips or 0
     for sitting in list(state.sittings.values()):
         if sitting.sitting_out and sitting.last_hand != event.hand_no:
             own(state, sitting.sitting_no).hands_missed += 1

@@ -65,8 +65,9 @@ def rake(config: TableConfig) -> str:
 def clock(config: TableConfig) -> str:
     rules = config.ruleset
     limit = f"You have {seconds(rules.action_clock_ms)} to act"
+    more = f"{_time_bank(config)}{_reconnecting(config)}"
     clock = (
-        f"{limit}, connected or not. When they are over you check if that is free and fold if not (a bring-in is "
+        f"{limit}, connected or not.{more} When they are over you check if that is free and fold if not (a bring-in is "
         "posted), and sit out from the next hand on."
     )
     if not rules.action_clock_ms:
@@ -74,10 +75,31 @@ def clock(config: TableConfig) -> str:
     away = "you first finish the hand you are in"
     if rules.away_folds_now:
         away = "the hand you are in is folded at your next turn (a bring-in is posted)"
+    seen = " Everybody sees whose connection is lost." if rules.show_connection else ""
     return (
-        f"{clock} If you press Sit Out, {away}; you get no more until you come back.{_idle(config)} If you leave "
+        f"{clock}{seen} If you press Sit Out, {away}; you get no more until you come back.{_idle(config)} If you leave "
         "during a hand, you check or fold at your turns, and are paid out when the hand is over and verified."
     )
+
+
+def _time_bank(config: TableConfig) -> str:
+    rules = config.ruleset
+    if not rules.time_bank_ms:
+        return ""
+    chips, refill = rules.time_bank_chips or 1, rules.time_bank_refill_hands
+    have = "one time chip" if chips == 1 else f"{chips} time chips"
+    text = f" You sit down with {have}: each adds {seconds(rules.time_bank_ms)} to a turn before its time is over."
+    if refill is None:
+        return f"{text} A used one does not come back."
+    every = "every hand" if refill == 1 else f"every {refill} hands"
+    return f"{text} For {every} that you are dealt into one of the used comes back."
+
+
+def _reconnecting(config: TableConfig) -> str:
+    extra = config.ruleset.reconnect_ms
+    if extra is None:
+        return ""
+    return f" If the connection is lost when they are over you have {seconds(extra)} more, once in a hand."
 
 
 def _idle(config: TableConfig) -> str:

@@ -84,6 +84,15 @@ def _clock_restarted(state: Table, event: ev.ClockRestarted) -> Told:
     return Told(f"the clock of {', '.join(asked)} starts afresh", _why_afresh(event.reason), ("B.18",))
 
 
+def _clock_extended(state: Table, event: ev.ClockExtended) -> Told:
+    ruleset, who = state.rules.ruleset, at_seat(state, event.seat)
+    if event.reason is ev.Extension.TIME_CHIP:
+        what = f"{who} uses a time chip: {seconds(ruleset.time_bank_ms)} more"
+        return Told(what, f"{event.time_chips} left", ("B.18",), event.seat)
+    why = "their connection was lost when the clock ran out: once in a hand the house waits"
+    return Told(f"{who} has {seconds(ruleset.reconnect_ms or 0)} more", why, ("B.18",), event.seat)
+
+
 def _why_afresh(reason: str) -> str:
     return f"an outage of the house never folds a player ({reason})"
 
@@ -104,6 +113,7 @@ def _uncalled_returned(state: Table, event: ev.UncalledReturned) -> Told:
 SAY: Final[dict[type, Callable[[Table, Any], Told]]] = {
     ev.TurnStarted: _turn_started,
     ev.ClockRestarted: _clock_restarted,
+    ev.ClockExtended: _clock_extended,
     ev.ActionTaken: _action_taken,
     ev.UncalledReturned: _uncalled_returned,
 }

@@ -20,7 +20,7 @@ from stud_core.ruleset import TableConfig
 class Place(msgspec.Struct):
     """One sitting: ``asked`` is the buy-in it reserved a seat for; ``seated`` until its cash-out is asked for; ``away``
     when they sit out because they asked to; ``until`` is when they have been out too long (0 = never), ``missed`` how
-    many hands have begun without them.
+    many hands have begun without them, ``played`` how many with them, ``chips`` what their time bank has.
     """
 
     sitting_no: int
@@ -34,6 +34,8 @@ class Place(msgspec.Struct):
     away: bool = False
     until: int = 0
     missed: int = 0
+    played: int = 0
+    chips: int = 0
     leaving: bool = False
     auto_post: bool = False
     muck_losing: bool = False
@@ -68,11 +70,15 @@ class Account:
         step = _STEPS.get(type(event))
         return step(self, event) if step is not None else None
 
-    def begin(self, dealt_in: Iterable[int]) -> None:
-        """A hand begins for these sittings: everybody else who sits out has missed it."""
-        playing = set(dealt_in)
+    def begin(self, dealt_in: Iterable[ev.DealtIn]) -> None:
+        """A hand begins for these: everybody else who sits out has missed it."""
+        playing = {player.sitting_no: player.time_chips or 0 for player in dealt_in}
         for number, place in self.places.items():
-            place.missed += place.out and number not in playing
+            if number in playing:
+                place.played += 1
+                place.chips = playing[number]
+            else:
+                place.missed += place.out
 
     def settle(self, hand_no: int, stacks: dict[int, int], before: dict[int, int]) -> None:
         """Close a hand: stacks by sitting after it, and before it."""
@@ -187,6 +193,14 @@ def _clock_restarted(account: Account, event: ev.ClockRestarted) -> Code | None:
     return None
 
 
+def _clock_extended(account: Account, event: ev.ClockExtended) -> Code | None:
+    place = account.at(event.seat)
+    if place is None:
+        return Code.NOT_DECIDED
+    place.chips = event.time_chips
+    return None
+
+
 def _preferences(account: Account, event: ev.PreferencesSet) -> Code | None:
     place = account.places.get(event.sitting_no)
     if place is None:
@@ -220,6 +234,7 @@ _STEPS: dict[type, Callable[[Account, Any], Code | None]] = {
     ev.SatOut: _sat_out,
     ev.SatIn: _sat_in,
     ev.ClockRestarted: _clock_restarted,
+    ev.ClockExtended: _clock_extended,
     ev.PreferencesSet: _preferences,
     ev.LeaveRequested: _flag("leaving", True),
     ev.TableHandResolved: _resolved,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rules_service.findings import Code
-from rules_service.second_opinion import absence, ending, refunds, starting, turns, wishes
+from rules_service.second_opinion import absence, ending, refunds, starting, time_bank, turns, wishes
 from rules_service.second_opinion.sheet import Diverged, Due, Sheet
 from stud_core import events as ev
 
@@ -58,6 +58,7 @@ _STEPS: dict[type, Callable[[Sheet, Any], None]] = {
     ev.CardsDealt: starting.cards_dealt,
     ev.TurnStarted: turns.turn_started,
     ev.ClockRestarted: turns.clock_restarted,
+    ev.ClockExtended: time_bank.clock_extended,
     ev.ActionTaken: turns.action_taken,
     ev.UncalledReturned: turns.uncalled_returned,
     ev.ShowPrompted: ending.show_prompted,

@@ -78,6 +78,8 @@ class Sheet:
         self.answering = 0  # seat whose question is answered by a preference, until the answer has come
         self.prompt_id = 0
         self.deadline = 0
+        self.extended = 0  # what the open turn was given beyond its clock
+        self.protected: set[int] = set()  # seats that had more time because their connection was lost
         self.stacks = [0] * 9
         self.start = [0] * 9
         self.paid: dict[int, int] = {}

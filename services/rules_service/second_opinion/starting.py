@@ -5,6 +5,7 @@ from __future__ import annotations
 from rules_service.findings import Code
 from rules_service.second_opinion import turns
 from rules_service.second_opinion.sheet import Due, Sheet
+from rules_service.second_opinion.time_bank import chips_due
 from stud_core import events as ev
 from stud_core.ruleset import DealOrigin
 
@@ -59,11 +60,13 @@ def hand_started(sheet: Sheet, event: ev.HandStarted) -> None:
         known = (place.sitting_no, place.account) if place is not None else None
         sheet.need(known == (player.sitting_no, player.account), Code.WRONG_START)
         sheet.need(player.stack == sheet.stacks[player.seat], Code.WRONG_STACK)
+        if place is not None:
+            sheet.check(player.time_chips == chips_due(sheet, place), Code.WRONG_START)
     right = (sheet.account.last_hand + 1, sheet.ruleset.version)
     sheet.check((event.hand_no, event.rules_version) == right, Code.WRONG_START)
     sheet.dealt_in, sheet.order, sheet.live = event.dealt_in, order, list(order)
     sheet.account.button = button or sheet.account.button
-    sheet.account.begin(player.sitting_no for player in event.dealt_in)
+    sheet.account.begin(event.dealt_in)
     sheet.due = Due.FIRST_DEAL
 
 

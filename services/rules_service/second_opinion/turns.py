@@ -67,6 +67,7 @@ def turn_started(sheet: Sheet, event: ev.TurnStarted) -> None:
     sheet.check(told == (sheet.version, price, sheet.at_ms + clock if clock else 0), Code.WRONG_OPTIONS)
     sheet.turn_id = event.turn_id
     sheet.deadline = event.deadline_ms
+    sheet.extended = 0
     sheet.due = Due.ACTION
 
 
@@ -75,7 +76,7 @@ def clock_restarted(sheet: Sheet, event: ev.ClockRestarted) -> None:
         absence.clock_restarted(sheet, event)
     elif event.turn_id is not None:
         sheet.need(sheet.due is Due.ACTION and event.turn_id == sheet.turn_id, Code.WRONG_ORDER)
-        right = event.deadline_ms == sheet.at_ms + sheet.ruleset.action_clock_ms
+        right = event.deadline_ms == sheet.at_ms + sheet.ruleset.action_clock_ms + sheet.extended
         sheet.check(right, Code.WRONG_OPTIONS)
         sheet.deadline = event.deadline_ms
     else:

@@ -86,7 +86,7 @@ def opened(knob: str, value: object) -> Rejection | None:
         pytest.param("action_clock_ms", marks=pytest.mark.knob("action_clock_ms", -1, 0, 600_000, 600_001)),
         pytest.param("ante_clock_ms", marks=pytest.mark.knob("ante_clock_ms", -1, 0, 600_000, 600_001)),
         pytest.param("show_clock_ms", marks=pytest.mark.knob("show_clock_ms", -1, 0, 600_000, 600_001)),
-        pytest.param("time_bank_ms", marks=pytest.mark.knob("time_bank_ms", -1, 0, 0, 1)),
+        pytest.param("time_bank_ms", marks=pytest.mark.knob("time_bank_ms", -1, 0, 600_000, 600_001)),
         pytest.param(
             "min_buy_in", marks=pytest.mark.knob("min_buy_in", 0, 1, 1_000_000_000_000_000, 1_000_000_000_000_001)
         ),
@@ -101,6 +101,9 @@ def opened(knob: str, value: object) -> Rejection | None:
         pytest.param("seats", marks=pytest.mark.knob("seats", 1, 2, 8, 9)),
         pytest.param("sit_out_max_ms", marks=pytest.mark.knob("sit_out_max_ms", 999, 1_000, 86_400_000, 86_400_001)),
         pytest.param("sit_out_max_hands", marks=pytest.mark.knob("sit_out_max_hands", 0, 1, 1_000, 1_001)),
+        pytest.param("time_bank_chips", marks=pytest.mark.knob("time_bank_chips", 0, 1, 20, 21)),
+        pytest.param("time_bank_refill_hands", marks=pytest.mark.knob("time_bank_refill_hands", 0, 1, 1_000, 1_001)),
+        pytest.param("reconnect_ms", marks=pytest.mark.knob("reconnect_ms", 999, 1_000, 120_000, 120_001)),
     ],
 )
 def test_a_number_lies_within_its_bounds(knob: str, request: pytest.FixtureRequest):

@@ -15,8 +15,8 @@ TABLE = "/stud.table.v1.TableService/"
 def test_everything_that_a_player_does_is_there_but_what_needs_two_streams():
     paths = {method.path for method in offered()}
     assert PLAYER_CALLS - paths == {f"{TABLE}Play"}
-    played = "ListTables GetTable TakeSeat AddChips LeaveSeat SitOut SitIn SetPreferences PostAnte Act SetPreAction"
-    assert {f"{TABLE}{name}" for name in f"{played} ClearPreAction ChooseShow Watch".split()} <= paths
+    played = "ListTables GetTable TakeSeat AddChips LeaveSeat SitOut SitIn SetPreferences PostAnte Act UseTimeChip"
+    assert {f"{TABLE}{name}" for name in f"{played} SetPreAction ClearPreAction ChooseShow Watch".split()} <= paths
     assert {f"{TABLE}{name}" for name in ("CreateTable", "VoidHand", "Play")} & paths == set()
 
 

@@ -41,6 +41,22 @@ def test_a_clock_that_starts_afresh_is_whose_it_is():
     assert (told.why, told.seat) == ("an outage of the house takes nobody's seat (OUTAGE)", 3)
 
 
+def test_more_time_is_told_with_its_reason():
+    rules = knobs(PLAYNOW, time_bank_ms=30_000, reconnect_ms=20_000)
+    state = Table()
+    for event in (
+        ev.TableOpened(table_config(rules)),
+        ev.BuyInRequested("EUR", False, 1, 3, "ada", 10_000, 99, True, True),
+        ev.PlayerSeated(1, 3, 10_000),
+    ):
+        apply(state, event)
+    told = say(state, ev.ClockExtended(9, 3, 99, ev.Extension.TIME_CHIP, 1))
+    assert (told.what, told.why) == ("ada (seat 3) uses a time chip: 30 seconds more", "1 left")
+    told = say(state, ev.ClockExtended(9, 3, 99, ev.Extension.RECONNECT, 1))
+    assert (told.what, told.rules) == ("ada (seat 3) has 20 seconds more", ("B.18",))
+    assert told.why.startswith("their connection was lost when the clock ran out")
+
+
 def test_what_a_leaver_must_bring_back_is_told():
     told = say(table(), ev.CashOutRequested("EUR", 1, "ada", 10_000, 0, 3_700_000))
     assert told.why.endswith("any more; whoever comes back within 1 hour brings as much")

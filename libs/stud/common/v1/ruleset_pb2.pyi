@@ -303,6 +303,10 @@ class Ruleset(_message.Message):
     PRE_CHECK_CALL_ANY_FIELD_NUMBER: _builtins.int
     SIT_OUT_MAX_MS_FIELD_NUMBER: _builtins.int
     SIT_OUT_MAX_HANDS_FIELD_NUMBER: _builtins.int
+    TIME_BANK_CHIPS_FIELD_NUMBER: _builtins.int
+    TIME_BANK_REFILL_HANDS_FIELD_NUMBER: _builtins.int
+    RECONNECT_MS_FIELD_NUMBER: _builtins.int
+    SHOW_CONNECTION_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """"playnow", "william_hill", or a name of the operator's own: 1 to 64 printable characters."""
     version: _builtins.int
@@ -340,7 +344,7 @@ class Ruleset(_message.Message):
     show_clock_ms: _builtins.int
     """Time to answer a show prompt; 0 as above."""
     time_bank_ms: _builtins.int
-    """Extra time of each player; 0 = none."""
+    """What a chip of a player's time bank adds to their turn, up to 600000; 0 = there is no time bank."""
     pre_actions: _builtins.bool
     """Whether players may choose an action before their turn."""
     pre_fold_is_literal: _builtins.bool
@@ -373,6 +377,16 @@ class Ruleset(_message.Message):
     """
     sit_out_max_hands: _builtins.int
     """How many hands may be started without a player who sits out before the same happens, 1 to 1000; absent = any number."""
+    time_bank_chips: _builtins.int
+    """Time chips that a player sits down with, and has at most, 1 to 20; absent = one."""
+    time_bank_refill_hands: _builtins.int
+    """For each so many hands that a player is dealt into, 1 to 1000, one used time chip comes back; absent = none does."""
+    reconnect_ms: _builtins.int
+    """How much longer, once in a hand, a player has whose connection is lost when their clock has run out: 1000 to 120000;
+    absent = not at all.
+    """
+    show_connection: _builtins.bool
+    """Whether everybody sees which players have a stream of this table open."""
     @_builtins.property
     def min_buy_in(self) -> Global___BuyInLimit:
         """Least stack to sit down with."""
@@ -419,23 +433,39 @@ class Ruleset(_message.Message):
         pre_check_call_any: _builtins.bool = ...,
         sit_out_max_ms: _builtins.int | None = ...,
         sit_out_max_hands: _builtins.int | None = ...,
+        time_bank_chips: _builtins.int | None = ...,
+        time_bank_refill_hands: _builtins.int | None = ...,
+        reconnect_ms: _builtins.int | None = ...,
+        show_connection: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_rake_cap", b"_rake_cap", "_sit_out_max_hands", b"_sit_out_max_hands", "_sit_out_max_ms", b"_sit_out_max_ms", "max_buy_in", b"max_buy_in", "min_buy_in", b"min_buy_in", "rake_cap", b"rake_cap", "sit_out_max_hands", b"sit_out_max_hands", "sit_out_max_ms", b"sit_out_max_ms"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_rake_cap", b"_rake_cap", "_reconnect_ms", b"_reconnect_ms", "_sit_out_max_hands", b"_sit_out_max_hands", "_sit_out_max_ms", b"_sit_out_max_ms", "_time_bank_chips", b"_time_bank_chips", "_time_bank_refill_hands", b"_time_bank_refill_hands", "max_buy_in", b"max_buy_in", "min_buy_in", b"min_buy_in", "rake_cap", b"rake_cap", "reconnect_ms", b"reconnect_ms", "sit_out_max_hands", b"sit_out_max_hands", "sit_out_max_ms", b"sit_out_max_ms", "time_bank_chips", b"time_bank_chips", "time_bank_refill_hands", b"time_bank_refill_hands"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rake_cap", b"_rake_cap", "_sit_out_max_hands", b"_sit_out_max_hands", "_sit_out_max_ms", b"_sit_out_max_ms", "action_clock_ms", b"action_clock_ms", "ante_clock_ms", b"ante_clock_ms", "auto_post_default", b"auto_post_default", "away_folds_now", b"away_folds_now", "bring_in", b"bring_in", "burns", b"burns", "community_counts_for_first", b"community_counts_for_first", "completion_counts_as_raise", b"completion_counts_as_raise", "deal_origin", b"deal_origin", "heads_up", b"heads_up", "heads_up_counts_all_in", b"heads_up_counts_all_in", "max_buy_in", b"max_buy_in", "max_raises", b"max_raises", "min_buy_in", b"min_buy_in", "muck_losing_default", b"muck_losing_default", "name", b"name", "no_rake_before_fourth", b"no_rake_before_fourth", "odd_units", b"odd_units", "open_pair", b"open_pair", "pre_actions", b"pre_actions", "pre_check_call_any", b"pre_check_call_any", "pre_fold_is_literal", b"pre_fold_is_literal", "rake_bps", b"rake_bps", "rake_cap", b"rake_cap", "rathole_ms", b"rathole_ms", "river_burn_reserve", b"river_burn_reserve", "river_shortage", b"river_shortage", "seats", b"seats", "short_all_in", b"short_all_in", "show_clock_ms", b"show_clock_ms", "sit_out_max_hands", b"sit_out_max_hands", "sit_out_max_ms", b"sit_out_max_ms", "time_bank_ms", b"time_bank_ms", "top_up", b"top_up", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rake_cap", b"_rake_cap", "_reconnect_ms", b"_reconnect_ms", "_sit_out_max_hands", b"_sit_out_max_hands", "_sit_out_max_ms", b"_sit_out_max_ms", "_time_bank_chips", b"_time_bank_chips", "_time_bank_refill_hands", b"_time_bank_refill_hands", "action_clock_ms", b"action_clock_ms", "ante_clock_ms", b"ante_clock_ms", "auto_post_default", b"auto_post_default", "away_folds_now", b"away_folds_now", "bring_in", b"bring_in", "burns", b"burns", "community_counts_for_first", b"community_counts_for_first", "completion_counts_as_raise", b"completion_counts_as_raise", "deal_origin", b"deal_origin", "heads_up", b"heads_up", "heads_up_counts_all_in", b"heads_up_counts_all_in", "max_buy_in", b"max_buy_in", "max_raises", b"max_raises", "min_buy_in", b"min_buy_in", "muck_losing_default", b"muck_losing_default", "name", b"name", "no_rake_before_fourth", b"no_rake_before_fourth", "odd_units", b"odd_units", "open_pair", b"open_pair", "pre_actions", b"pre_actions", "pre_check_call_any", b"pre_check_call_any", "pre_fold_is_literal", b"pre_fold_is_literal", "rake_bps", b"rake_bps", "rake_cap", b"rake_cap", "rathole_ms", b"rathole_ms", "reconnect_ms", b"reconnect_ms", "river_burn_reserve", b"river_burn_reserve", "river_shortage", b"river_shortage", "seats", b"seats", "short_all_in", b"short_all_in", "show_clock_ms", b"show_clock_ms", "show_connection", b"show_connection", "sit_out_max_hands", b"sit_out_max_hands", "sit_out_max_ms", b"sit_out_max_ms", "time_bank_chips", b"time_bank_chips", "time_bank_ms", b"time_bank_ms", "time_bank_refill_hands", b"time_bank_refill_hands", "top_up", b"top_up", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rake_cap: _TypeAlias = _typing.Literal["rake_cap"]  # noqa: Y015
     _WhichOneofArgType__rake_cap: _TypeAlias = _typing.Literal["_rake_cap", b"_rake_cap"]  # noqa: Y015
+    _WhichOneofReturnType__reconnect_ms: _TypeAlias = _typing.Literal["reconnect_ms"]  # noqa: Y015
+    _WhichOneofArgType__reconnect_ms: _TypeAlias = _typing.Literal["_reconnect_ms", b"_reconnect_ms"]  # noqa: Y015
     _WhichOneofReturnType__sit_out_max_hands: _TypeAlias = _typing.Literal["sit_out_max_hands"]  # noqa: Y015
     _WhichOneofArgType__sit_out_max_hands: _TypeAlias = _typing.Literal["_sit_out_max_hands", b"_sit_out_max_hands"]  # noqa: Y015
     _WhichOneofReturnType__sit_out_max_ms: _TypeAlias = _typing.Literal["sit_out_max_ms"]  # noqa: Y015
     _WhichOneofArgType__sit_out_max_ms: _TypeAlias = _typing.Literal["_sit_out_max_ms", b"_sit_out_max_ms"]  # noqa: Y015
+    _WhichOneofReturnType__time_bank_chips: _TypeAlias = _typing.Literal["time_bank_chips"]  # noqa: Y015
+    _WhichOneofArgType__time_bank_chips: _TypeAlias = _typing.Literal["_time_bank_chips", b"_time_bank_chips"]  # noqa: Y015
+    _WhichOneofReturnType__time_bank_refill_hands: _TypeAlias = _typing.Literal["time_bank_refill_hands"]  # noqa: Y015
+    _WhichOneofArgType__time_bank_refill_hands: _TypeAlias = _typing.Literal["_time_bank_refill_hands", b"_time_bank_refill_hands"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__rake_cap) -> _WhichOneofReturnType__rake_cap | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__reconnect_ms) -> _WhichOneofReturnType__reconnect_ms | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__sit_out_max_hands) -> _WhichOneofReturnType__sit_out_max_hands | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__sit_out_max_ms) -> _WhichOneofReturnType__sit_out_max_ms | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__time_bank_chips) -> _WhichOneofReturnType__time_bank_chips | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__time_bank_refill_hands) -> _WhichOneofReturnType__time_bank_refill_hands | None: ...
 
 Global___Ruleset: _TypeAlias = Ruleset  # noqa: Y015
 

@@ -181,6 +181,30 @@ OUT_REASON_NO_CHIPS: OutReason.ValueType  # 5
 """The player has no chips."""
 Global___OutReason: _TypeAlias = OutReason  # noqa: Y015
 
+class _Extension:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ExtensionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Extension.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    EXTENSION_UNSPECIFIED: _Extension.ValueType  # 0
+    """Not set."""
+    EXTENSION_TIME_CHIP: _Extension.ValueType  # 1
+    """The player used a time chip."""
+    EXTENSION_RECONNECT: _Extension.ValueType  # 2
+    """The clock ran out while the player's connection was lost."""
+
+class Extension(_Extension, metaclass=_ExtensionEnumTypeWrapper):
+    """Why a turn has more time."""
+
+EXTENSION_UNSPECIFIED: Extension.ValueType  # 0
+"""Not set."""
+EXTENSION_TIME_CHIP: Extension.ValueType  # 1
+"""The player used a time chip."""
+EXTENSION_RECONNECT: Extension.ValueType  # 2
+"""The clock ran out while the player's connection was lost."""
+Global___Extension: _TypeAlias = Extension  # noqa: Y015
+
 @_typing.final
 class Option(_message.Message):
     """One legal action of a turn."""

@@ -190,6 +190,8 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     """There is no such ruleset. NOT_FOUND."""
     REASON_INVALID_CARDS: _Reason.ValueType  # 94
     """The cards are not a hand. INVALID_ARGUMENT."""
+    REASON_NO_TIME_CHIP: _Reason.ValueType  # 110
+    """No time chip is left, or there is no clock or time bank. FAILED_PRECONDITION."""
     REASON_STACKED_DECKS_OFF: _Reason.ValueType  # 100
     """Stacked decks are off at this dealer or table. FAILED_PRECONDITION."""
     REASON_DECK_ALREADY_COMMITTED: _Reason.ValueType  # 101
@@ -368,6 +370,8 @@ REASON_UNKNOWN_RULESET: Reason.ValueType  # 93
 """There is no such ruleset. NOT_FOUND."""
 REASON_INVALID_CARDS: Reason.ValueType  # 94
 """The cards are not a hand. INVALID_ARGUMENT."""
+REASON_NO_TIME_CHIP: Reason.ValueType  # 110
+"""No time chip is left, or there is no clock or time bank. FAILED_PRECONDITION."""
 REASON_STACKED_DECKS_OFF: Reason.ValueType  # 100
 """Stacked decks are off at this dealer or table. FAILED_PRECONDITION."""
 REASON_DECK_ALREADY_COMMITTED: Reason.ValueType  # 101

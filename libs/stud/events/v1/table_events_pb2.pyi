@@ -118,6 +118,7 @@ class DealtIn(_message.Message):
     SITTING_NO_FIELD_NUMBER: _builtins.int
     ACCOUNT_FIELD_NUMBER: _builtins.int
     STACK_FIELD_NUMBER: _builtins.int
+    TIME_CHIPS_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     """Seat 1 to 8."""
     sitting_no: _builtins.int
@@ -126,6 +127,8 @@ class DealtIn(_message.Message):
     """Account."""
     stack: _builtins.int
     """Stack behind after the ante, minor units."""
+    time_chips: _builtins.int
+    """Time chips for this hand; absent where the house has no time bank."""
     def __init__(
         self,
         *,
@@ -133,12 +136,15 @@ class DealtIn(_message.Message):
         sitting_no: _builtins.int = ...,
         account: _builtins.str = ...,
         stack: _builtins.int = ...,
+        time_chips: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_time_chips", b"_time_chips", "time_chips", b"time_chips"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "seat", b"seat", "sitting_no", b"sitting_no", "stack", b"stack"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_time_chips", b"_time_chips", "account", b"account", "seat", b"seat", "sitting_no", b"sitting_no", "stack", b"stack", "time_chips", b"time_chips"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__time_chips: _TypeAlias = _typing.Literal["time_chips"]  # noqa: Y015
+    _WhichOneofArgType__time_chips: _TypeAlias = _typing.Literal["_time_chips", b"_time_chips"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__time_chips) -> _WhichOneofReturnType__time_chips | None: ...
 
 Global___DealtIn: _TypeAlias = DealtIn  # noqa: Y015
 
@@ -1226,6 +1232,44 @@ class ClockRestarted(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__turn_id) -> _WhichOneofReturnType__turn_id | None: ...
 
 Global___ClockRestarted: _TypeAlias = ClockRestarted  # noqa: Y015
+
+@_typing.final
+class ClockExtended(_message.Message):
+    """The open turn has more time."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TURN_ID_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    DEADLINE_MS_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    TIME_CHIPS_FIELD_NUMBER: _builtins.int
+    turn_id: _builtins.int
+    """The turn."""
+    seat: _builtins.int
+    """Seat 1 to 8."""
+    deadline_ms: _builtins.int
+    """The new deadline, milliseconds since the epoch."""
+    reason: _seat_pb2.Extension.ValueType
+    """Why."""
+    time_chips: _builtins.int
+    """Time chips that the player has left."""
+    def __init__(
+        self,
+        *,
+        turn_id: _builtins.int = ...,
+        seat: _builtins.int = ...,
+        deadline_ms: _builtins.int = ...,
+        reason: _seat_pb2.Extension.ValueType = ...,
+        time_chips: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deadline_ms", b"deadline_ms", "reason", b"reason", "seat", b"seat", "time_chips", b"time_chips", "turn_id", b"turn_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ClockExtended: _TypeAlias = ClockExtended  # noqa: Y015
 
 @_typing.final
 class ActionTaken(_message.Message):

@@ -131,6 +131,30 @@ SEAT_STATUS_HELD: SeatStatus.ValueType  # 5
 """The payment is held until operators decide."""
 Global___SeatStatus: _TypeAlias = SeatStatus  # noqa: Y015
 
+class _Connection:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ConnectionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Connection.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    CONNECTION_UNSPECIFIED: _Connection.ValueType  # 0
+    """Not shown at this table."""
+    CONNECTION_CONNECTED: _Connection.ValueType  # 1
+    """The player has."""
+    CONNECTION_AWAY: _Connection.ValueType  # 2
+    """The player has not."""
+
+class Connection(_Connection, metaclass=_ConnectionEnumTypeWrapper):
+    """Whether a player has a stream of the table, Play or Watch, open."""
+
+CONNECTION_UNSPECIFIED: Connection.ValueType  # 0
+"""Not shown at this table."""
+CONNECTION_CONNECTED: Connection.ValueType  # 1
+"""The player has."""
+CONNECTION_AWAY: Connection.ValueType  # 2
+"""The player has not."""
+Global___Connection: _TypeAlias = Connection  # noqa: Y015
+
 class _TopUpState:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -272,6 +296,8 @@ class SeatView(_message.Message):
     HAND_IN_WORDS_FIELD_NUMBER: _builtins.int
     LEAVES_AT_MS_FIELD_NUMBER: _builtins.int
     HANDS_MISSED_FIELD_NUMBER: _builtins.int
+    TIME_CHIPS_FIELD_NUMBER: _builtins.int
+    CONNECTION_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     """Seat 1 to 8."""
     account: _builtins.str
@@ -312,6 +338,12 @@ class SeatView(_message.Message):
     """Hands that were started without the player since they sit out: at the ruleset's `sit_out_max_hands` the seat is given
     up.
     """
+    time_chips: _builtins.int
+    """Time chips that the player has left; before their first hand 0."""
+    connection: Global___Connection.ValueType
+    """Whether the player has a stream of this table open, where the ruleset's `show_connection` is on. In memory only: after
+    a restart of ours everybody is away until their streams are back. It may be a second old.
+    """
     @_builtins.property
     def up(self) -> _containers.RepeatedScalarFieldContainer[_card_pb2.Card.ValueType]:
         """Cards face up in the order dealt."""
@@ -348,10 +380,12 @@ class SeatView(_message.Message):
         hand_in_words: _builtins.str = ...,
         leaves_at_ms: _builtins.int = ...,
         hands_missed: _builtins.int = ...,
+        time_chips: _builtins.int = ...,
+        connection: Global___Connection.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["last_action", b"last_action"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "all_in", b"all_in", "ante_prompted", b"ante_prompted", "bet", b"bet", "dealt_in", b"dealt_in", "down_count", b"down_count", "hand_in_words", b"hand_in_words", "hands_missed", b"hands_missed", "last_action", b"last_action", "leaves_at_ms", b"leaves_at_ms", "live", b"live", "paid", b"paid", "pending", b"pending", "seat", b"seat", "show_prompted", b"show_prompted", "shown", b"shown", "sitting_no", b"sitting_no", "sitting_out", b"sitting_out", "stack", b"stack", "status", b"status", "up", b"up"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "all_in", b"all_in", "ante_prompted", b"ante_prompted", "bet", b"bet", "connection", b"connection", "dealt_in", b"dealt_in", "down_count", b"down_count", "hand_in_words", b"hand_in_words", "hands_missed", b"hands_missed", "last_action", b"last_action", "leaves_at_ms", b"leaves_at_ms", "live", b"live", "paid", b"paid", "pending", b"pending", "seat", b"seat", "show_prompted", b"show_prompted", "shown", b"shown", "sitting_no", b"sitting_no", "sitting_out", b"sitting_out", "stack", b"stack", "status", b"status", "time_chips", b"time_chips", "up", b"up"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2199,6 +2233,58 @@ class ActResponse(_message.Message):
 Global___ActResponse: _TypeAlias = ActResponse  # noqa: Y015
 
 @_typing.final
+class UseTimeChipRequest(_message.Message):
+    """More time for a turn."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    TURN_ID_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    table: _builtins.str
+    """Table id."""
+    turn_id: _builtins.int
+    """The turn."""
+    request_id: _builtins.str
+    """Caller's id, 1 to 64 characters."""
+    def __init__(
+        self,
+        *,
+        table: _builtins.str = ...,
+        turn_id: _builtins.int = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "table", b"table", "turn_id", b"turn_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UseTimeChipRequest: _TypeAlias = UseTimeChipRequest  # noqa: Y015
+
+@_typing.final
+class UseTimeChipResponse(_message.Message):
+    """The deadline is later; the view has it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """Version of the log."""
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UseTimeChipResponse: _TypeAlias = UseTimeChipResponse  # noqa: Y015
+
+@_typing.final
 class SetPreActionRequest(_message.Message):
     """A choice ahead of the turn, for what the player was looking at: another hand, street or price refuses it."""
 
@@ -2464,6 +2550,7 @@ class PlayRequest(_message.Message):
     SET_PRE_ACTION_FIELD_NUMBER: _builtins.int
     CLEAR_PRE_ACTION_FIELD_NUMBER: _builtins.int
     UNSUBSCRIBE_FIELD_NUMBER: _builtins.int
+    USE_TIME_CHIP_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def subscribe(self) -> Global___Subscribe:
         """First message."""
@@ -2514,6 +2601,10 @@ class PlayRequest(_message.Message):
         stream without a table ends with OK.
         """
 
+    @_builtins.property
+    def use_time_chip(self) -> Global___UseTimeChipRequest:
+        """More time for a turn."""
+
     def __init__(
         self,
         *,
@@ -2529,12 +2620,13 @@ class PlayRequest(_message.Message):
         set_pre_action: Global___SetPreActionRequest | None = ...,
         clear_pre_action: Global___ClearPreActionRequest | None = ...,
         unsubscribe: Global___Unsubscribe | None = ...,
+        use_time_chip: Global___UseTimeChipRequest | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "add_chips", b"add_chips", "body", b"body", "choose_show", b"choose_show", "clear_pre_action", b"clear_pre_action", "leave_seat", b"leave_seat", "post_ante", b"post_ante", "set_pre_action", b"set_pre_action", "set_preferences", b"set_preferences", "sit_in", b"sit_in", "sit_out", b"sit_out", "subscribe", b"subscribe", "unsubscribe", b"unsubscribe"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "add_chips", b"add_chips", "body", b"body", "choose_show", b"choose_show", "clear_pre_action", b"clear_pre_action", "leave_seat", b"leave_seat", "post_ante", b"post_ante", "set_pre_action", b"set_pre_action", "set_preferences", b"set_preferences", "sit_in", b"sit_in", "sit_out", b"sit_out", "subscribe", b"subscribe", "unsubscribe", b"unsubscribe", "use_time_chip", b"use_time_chip"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "add_chips", b"add_chips", "body", b"body", "choose_show", b"choose_show", "clear_pre_action", b"clear_pre_action", "leave_seat", b"leave_seat", "post_ante", b"post_ante", "set_pre_action", b"set_pre_action", "set_preferences", b"set_preferences", "sit_in", b"sit_in", "sit_out", b"sit_out", "subscribe", b"subscribe", "unsubscribe", b"unsubscribe"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "add_chips", b"add_chips", "body", b"body", "choose_show", b"choose_show", "clear_pre_action", b"clear_pre_action", "leave_seat", b"leave_seat", "post_ante", b"post_ante", "set_pre_action", b"set_pre_action", "set_preferences", b"set_preferences", "sit_in", b"sit_in", "sit_out", b"sit_out", "subscribe", b"subscribe", "unsubscribe", b"unsubscribe", "use_time_chip", b"use_time_chip"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["subscribe", "act", "post_ante", "choose_show", "sit_out", "sit_in", "set_preferences", "add_chips", "leave_seat", "set_pre_action", "clear_pre_action", "unsubscribe"]  # noqa: Y015
+    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["subscribe", "act", "post_ante", "choose_show", "sit_out", "sit_in", "set_preferences", "add_chips", "leave_seat", "set_pre_action", "clear_pre_action", "unsubscribe", "use_time_chip"]  # noqa: Y015
     _WhichOneofArgType_body: _TypeAlias = _typing.Literal["body", b"body"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_body) -> _WhichOneofReturnType_body | None: ...
 

@@ -102,6 +102,11 @@ class TableServiceStub:
                 request_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.ActRequest.SerializeToString,
                 response_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.ActResponse.FromString,
                 _registered_method=True)
+        self.UseTimeChip = channel.unary_unary(
+                '/stud.table.v1.TableService/UseTimeChip',
+                request_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.UseTimeChipRequest.SerializeToString,
+                response_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.UseTimeChipResponse.FromString,
+                _registered_method=True)
         self.SetPreAction = channel.unary_unary(
                 '/stud.table.v1.TableService/SetPreAction',
                 request_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.SetPreActionRequest.SerializeToString,
@@ -274,6 +279,14 @@ class TableServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def UseTimeChip(self, request, context):
+        """Takes longer over the caller's turn, for one of their time chips: the ruleset's `time_bank_ms` is added to the
+        deadline. Players. NOT_SEATED, NO_HAND, NOT_YOUR_TURN, STALE_TURN, DEADLINE_PASSED, NO_TIME_CHIP.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def SetPreAction(self, request, context):
         """Chooses what is done when the caller's turn comes, at this price; replaces an earlier choice. Nobody else can see
         it; it is kept in memory only, and gone when the price or the street changes (Fold, and Call with any_price, stand at
@@ -440,6 +453,11 @@ def add_TableServiceServicer_to_server(servicer, server):
                     servicer.Act,
                     request_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.ActRequest.FromString,
                     response_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.ActResponse.SerializeToString,
+            ),
+            'UseTimeChip': grpc.unary_unary_rpc_method_handler(
+                    servicer.UseTimeChip,
+                    request_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.UseTimeChipRequest.FromString,
+                    response_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.UseTimeChipResponse.SerializeToString,
             ),
             'SetPreAction': grpc.unary_unary_rpc_method_handler(
                     servicer.SetPreAction,
@@ -856,6 +874,33 @@ class TableService:
             '/stud.table.v1.TableService/Act',
             stud_dot_table_dot_v1_dot_table__service__pb2.ActRequest.SerializeToString,
             stud_dot_table_dot_v1_dot_table__service__pb2.ActResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UseTimeChip(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/stud.table.v1.TableService/UseTimeChip',
+            stud_dot_table_dot_v1_dot_table__service__pb2.UseTimeChipRequest.SerializeToString,
+            stud_dot_table_dot_v1_dot_table__service__pb2.UseTimeChipResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -73,6 +73,10 @@ class TableServiceStub:
     """Answers the ante prompt. Players. NOT_SEATED, NO_PROMPT, STALE_PROMPT, DEADLINE_PASSED."""
     Act: _aio.UnaryUnaryMultiCallable[_table_service_pb2.ActRequest, _table_service_pb2.ActResponse]
     """Acts on a turn. Players. NOT_SEATED, NO_HAND, NOT_YOUR_TURN, STALE_TURN, ILLEGAL_ACTION, DEADLINE_PASSED."""
+    UseTimeChip: _aio.UnaryUnaryMultiCallable[_table_service_pb2.UseTimeChipRequest, _table_service_pb2.UseTimeChipResponse]
+    """Takes longer over the caller's turn, for one of their time chips: the ruleset's `time_bank_ms` is added to the
+    deadline. Players. NOT_SEATED, NO_HAND, NOT_YOUR_TURN, STALE_TURN, DEADLINE_PASSED, NO_TIME_CHIP.
+    """
     SetPreAction: _aio.UnaryUnaryMultiCallable[_table_service_pb2.SetPreActionRequest, _table_service_pb2.SetPreActionResponse]
     """Chooses what is done when the caller's turn comes, at this price; replaces an earlier choice. Nobody else can see
     it; it is kept in memory only, and gone when the price or the street changes (Fold, and Call with any_price, stand at
@@ -251,6 +255,16 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_table_service_pb2.ActRequest, _abc.Awaitable[_table_service_pb2.ActResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.ActResponse]:
         """Acts on a turn. Players. NOT_SEATED, NO_HAND, NOT_YOUR_TURN, STALE_TURN, ILLEGAL_ACTION, DEADLINE_PASSED."""
+
+    @_abc_1.abstractmethod
+    def UseTimeChip(
+        self,
+        request: _table_service_pb2.UseTimeChipRequest,
+        context: _aio.ServicerContext[_table_service_pb2.UseTimeChipRequest, _abc.Awaitable[_table_service_pb2.UseTimeChipResponse]],
+    ) -> _abc.Awaitable[_table_service_pb2.UseTimeChipResponse]:
+        """Takes longer over the caller's turn, for one of their time chips: the ruleset's `time_bank_ms` is added to the
+        deadline. Players. NOT_SEATED, NO_HAND, NOT_YOUR_TURN, STALE_TURN, DEADLINE_PASSED, NO_TIME_CHIP.
+        """
 
     @_abc_1.abstractmethod
     def SetPreAction(
