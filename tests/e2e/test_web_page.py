@@ -19,7 +19,8 @@ from stud.table.v1 import table_service_pb2 as pb
 from stud.wallet.v1 import wallet_service_pb2 as wallet
 from stud_cli.inspect.audit import audit_log
 from stud_cli.local.bots import Bot
-from stud_service.tokens import load_private_key, mint
+from stud_service.signing_keys import load_private_key
+from stud_service.tokens import mint
 from tests.support.chromium import Chromium, binary
 from tests.support.deep import DEEP
 from tests.support.system import Live, shared
