@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from stud_core.events import ENGINE, DownCard, Engine, ResolutionChoice, SeatStack, Size, UpCard, Verb
+from stud_core.events import ENGINE, DownCard, Engine, Profile, ResolutionChoice, SeatStack, Size, UpCard, Verb
 from stud_core.ruleset import TableConfig
 
 
@@ -29,6 +29,7 @@ class TakeSeat(C, frozen=True, gc=False):
     amount: int
     auto_post: bool | None = None
     muck_losing: bool | None = None
+    profile: Profile | None = None
 
 
 class RecordFunding(C, frozen=True, gc=False):

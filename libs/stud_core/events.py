@@ -173,6 +173,17 @@ class TableOpened(E, frozen=True, gc=False):
     config: TableConfig
 
 
+class Profile(E, frozen=True, gc=False):
+    """How a player is called at a table: a public id, a name and the key of a picture (empty: none). Names that look
+    alike have the same ``name_key``.
+    """
+
+    player: str
+    name: str = ""
+    avatar: str = ""
+    name_key: str = ""
+
+
 class BuyInRequested(E, frozen=True, gc=False):
     currency: str
     stacked: bool
@@ -183,6 +194,7 @@ class BuyInRequested(E, frozen=True, gc=False):
     expires_at_ms: int
     auto_post: bool
     muck_losing: bool
+    profile: Profile | None = None
 
 
 class PlayerSeated(E, frozen=True, gc=False):

@@ -20,6 +20,7 @@ from stud_core.events import (
     Option,
     OutReason,
     PotAwarded,
+    Profile,
     PromptKind,
     Refund,
     UncalledReturned,
@@ -120,6 +121,7 @@ class Sitting(S, gc=False):
     top_up_amount: int = 0
     top_up_refused: str = ""
     top_up_balance: int | None = None
+    profile: Profile | None = None
 
 
 class Left(msgspec.Struct, frozen=True, gc=False):
@@ -159,6 +161,7 @@ class Hand(S, gc=False):
     button: int = 0
     order: tuple[int, ...] = ()
     dealt_in: tuple[DealtIn, ...] = ()
+    profiles: tuple[Profile | None, ...] = ()  # of those dealt in, who may leave before the hand is forgotten
     live: list[bool] = msgspec.field(default_factory=lambda: [False] * 9)
     all_in: list[bool] = msgspec.field(default_factory=lambda: [False] * 9)
     acted: list[bool] = msgspec.field(default_factory=lambda: [False] * 9)

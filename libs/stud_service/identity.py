@@ -13,7 +13,8 @@ from stud_service.trusted import TrustedKey
 @dataclass(frozen=True, slots=True)
 class Caller:
     """The token's subject, its roles (`tokens.ROLES`), when it expires, seconds since the epoch, its own id (`jti`; ""
-    = it has none), and the key that it was signed with.
+    = it has none), the key that it was signed with, and what it says of how a player is called (as it stands there; ""
+    = nothing).
     """
 
     account: str
@@ -21,6 +22,8 @@ class Caller:
     until_s: float = field(default=math.inf, compare=False)
     token_id: str = field(default="", compare=False)
     signed_by: TrustedKey | None = field(default=None, compare=False, repr=False)
+    nickname: str = field(default="", compare=False)
+    avatar: str = field(default="", compare=False)
 
 
 _caller: ContextVar[Caller] = ContextVar("caller")

@@ -257,7 +257,8 @@ class Process:
                 self._tell_health()
                 settle_memory()
                 logger.info("started")
-                await asyncio.to_thread(warm_up)
+                for load in (warm_up, *runtime.warm_ups):
+                    await asyncio.to_thread(load)
                 await self._until_told_to_stop(runtime)
         finally:
             await self._stop(server, app, runtime)

@@ -111,6 +111,9 @@ class Runtime:
     new_id: Callable[[], bytes] = new_commit_id
     """16 random bytes: the id of a commit."""
 
+    warm_ups: list[Callable[[], None]] = field(default_factory=list)
+    """Loads what first calls would otherwise wait for, each in a thread beside the work, once the service serves."""
+
     trouble: Trouble | None = None
     """Why the log cannot be written, may lose what is written, or is nearly full; None = nothing is wrong."""
 

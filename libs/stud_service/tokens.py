@@ -48,15 +48,18 @@ def mint(
     issuer: str = ISSUER,
     audience: str = AUDIENCE,
     token_id: str = "",
+    nickname: str = "",
+    avatar: str = "",
 ) -> str:
     """Returns a token for `sub` that expires `ttl_s` seconds from now (negative: it has expired already). It has an id
-    of its own, by which it can be revoked, and names its key.
+    of its own, by which it can be revoked, and names its key. A player may have a nickname and an avatar.
     """
     import jwt  # noqa: PLC0415
 
     now = int(time.time())
     claims = {"sub": sub, "roles": sorted(roles), "iss": issuer, "aud": audience, "iat": now, "exp": now + ttl_s}
     claims["jti"] = token_id or secrets.token_hex(8)
+    claims |= {name: text for name, text in (("nickname", nickname), ("avatar", avatar)) if text}
     return jwt.encode(claims, key, algorithm=algorithm_of(key), headers={"kid": key_name(key.public_key())})
 
 
@@ -196,7 +199,9 @@ class Verifier:
         until_s, token_id = _seconds("exp", claims["exp"]), claims.get("jti", "")
         if token_id != "" and not is_token_id(token_id):
             raise Refused("UNAUTHENTICATED", "the token's jti must be 1 to 128 printable characters without spaces")
-        return Caller(_subject(claims["sub"]), _roles(claims.get("roles", ())), until_s, token_id, key)
+        nickname, avatar = _text(claims.get("nickname")), _text(claims.get("avatar"))
+        roles = _roles(claims.get("roles", ()))
+        return Caller(_subject(claims["sub"]), roles, until_s, token_id, key, nickname, avatar)
 
     def _check_begun(self, claims: Mapping[str, object]) -> None:
         """Raises Refused when the token is only valid from a later moment on."""
@@ -252,6 +257,11 @@ def _subject(value: object) -> str:
     if not isinstance(value, str) or not 1 <= len(value) <= MAX_SUBJECT or not value.isprintable():
         raise Refused("UNAUTHENTICATED", f"the token's sub must be 1 to {MAX_SUBJECT} printable characters")
     return value
+
+
+def _text(value: object) -> str:
+    """What is no text is nobody's name; whether a text is one is asked where it is to be shown."""
+    return value if isinstance(value, str) else ""
 
 
 def _roles(value: object) -> frozenset[str]:

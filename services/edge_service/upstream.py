@@ -11,8 +11,7 @@ from typing import Any, Final
 import grpc
 
 from stud_client.calling import CHANNEL_OPTIONS
-from stud_client.tls import channel_to, tls_of
-from stud_eventlog.addresses import SECURE
+from stud_client.tls import channel_to
 
 CALLS_EACH: Final = 400
 
@@ -84,7 +83,5 @@ class Upstream:
 
 
 def upstreams(endpoints: Mapping[str, str]) -> dict[str, Upstream]:
-    """Returns the connections to all services. Raises ValueError where TLS is wanted and its files cannot be read."""
-    if any(address.startswith(SECURE) for address in endpoints.values()):
-        tls_of().credentials()  # else it would be found with the first call
+    """Returns the connections to all services."""
     return {name: Upstream(address) for name, address in endpoints.items()}

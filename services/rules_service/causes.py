@@ -121,7 +121,7 @@ def _cards(event: ev.CardsDealt) -> cmd.Command:
 
 
 def _take_seat(event: ev.BuyInRequested, account: str) -> cmd.Command:
-    return cmd.TakeSeat(account, event.seat, event.amount, event.auto_post, event.muck_losing)
+    return cmd.TakeSeat(account, event.seat, event.amount, event.auto_post, event.muck_losing, event.profile)
 
 
 def _preferences(event: ev.PreferencesSet, account: str) -> cmd.Command:

@@ -19,7 +19,7 @@ from stud_service.keyring import KeyRing
 from stud_service.log_writer import behind
 from stud_service.refusals import Refused
 from stud_service.runtime import Runtime
-from table_service import inbound
+from table_service import inbound, names
 from table_service.actor import TableActor
 from table_service.play import Streams
 from table_service.registry import Registry
@@ -44,6 +44,7 @@ class TableApp:
         self._reader: FeedReader | None = None
         self._next_on_log_behind = runtime.log.on_log_behind
         runtime.log.on_log_behind = self._log_behind
+        runtime.warm_ups.append(names.warm_up)
         runtime.on_clock_set.append(self.registry.clock_set)
         runtime.on_trouble.append(self.registry.trouble_changed)
 

@@ -22,7 +22,7 @@ from stud_core.commands import (
     TakeSeat,
     UseTimeChip,
 )
-from stud_core.events import Size, Verb
+from stud_core.events import Profile, Size, Verb
 from stud_core.state import Sit
 from stud_service.checks import require_request_id
 from stud_service.refusals import Refused
@@ -201,7 +201,9 @@ def _amount(amount: int) -> int:
     return amount
 
 
-async def take_seat(actor: TableActor, account: str, request: pb.TakeSeatRequest) -> pb.TakeSeatResponse:
+async def take_seat(
+    actor: TableActor, account: str, request: pb.TakeSeatRequest, profile: Profile
+) -> pb.TakeSeatResponse:
     """Reserve a seat, wait for the wallet, answer SEATED, PENDING, or raise why it came to nothing.
 
     A repeated call is answered for its first sitting: LEFT when that is over, even if it ended without a player, unless
@@ -214,6 +216,7 @@ async def take_seat(actor: TableActor, account: str, request: pb.TakeSeatRequest
         _amount(request.amount),
         request.auto_post if request.HasField("auto_post") else None,
         request.muck_losing if request.HasField("muck_losing") else None,
+        profile,
     )
     outcome = await submit(actor, account, request, command)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stud.common.v1 import card_pb2
 from stud.table.v1 import table_service_pb2 as pb
-from stud_core.events import DealtIn
+from stud_core.events import DealtIn, Profile
 from stud_core.hand_words import hand_in_words
 from stud_core.state import Hand
 
@@ -30,8 +30,10 @@ def put_last_hand(out: pb.LastHand, hand: Hand) -> None:
             for share in pot.shares:
                 paid.shares.add(seat=share.seat, amount=share.amount)
                 won[share.seat] += share.amount
-    for player in hand.dealt_in:
-        _put_seat(out.seats.add(), hand, player, won[player.seat])
+    for player, profile in zip(hand.dealt_in, hand.profiles, strict=True):
+        seat = out.seats.add()
+        _put_seat(seat, hand, player, won[player.seat])
+        put_profile(seat, profile)
 
 
 def _put_seat(out: pb.LastHandSeat, hand: Hand, player: DealtIn, won: int) -> None:
@@ -47,6 +49,12 @@ def _put_seat(out: pb.LastHandSeat, hand: Hand, player: DealtIn, won: int) -> No
     out.paid = hand.paid[seat]
     out.won = won
     out.hand_in_words = words_of_shown(hand, seat)
+
+
+def put_profile(out: pb.SeatView | pb.LastHandSeat, profile: Profile | None) -> None:
+    """Say how a player is called; one who sat down before there were profiles is called nothing."""
+    if profile is not None:
+        out.player, out.name, out.avatar = profile.player, profile.name, profile.avatar
 
 
 def words_of_shown(hand: Hand, seat: int) -> str:

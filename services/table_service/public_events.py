@@ -16,7 +16,7 @@ from stud.table.v1 import table_service_pb2 as pb
 
 PUBLIC: Final[dict[str, str]] = {
     "table_opened": "config",
-    "buy_in_requested": "sitting_no seat account expires_at_ms",
+    "buy_in_requested": "sitting_no seat account expires_at_ms profile",
     "player_seated": "sitting_no seat stack",
     "seat_released": "sitting_no seat",
     "top_up_pending": "sitting_no amount pending",
@@ -68,8 +68,8 @@ def _hidden(name: str) -> tuple[str, ...]:
 _HIDDEN: Final = {name: _hidden(name) for name in PUBLIC}
 
 
-def put_public(update: pb.TableUpdate | pb.HandStep, events: Sequence[commit_pb2.Event]) -> None:
-    """Add what is public of a commit's events to an update, or to a step of a hand that is over."""
+def put_public(update: pb.TableUpdate, events: Sequence[commit_pb2.Event]) -> None:
+    """Add what is public of a commit's events to an update."""
     for event in events:
         name = event.WhichOneof("body") or ""
         hidden = _HIDDEN.get(name)
@@ -89,9 +89,13 @@ def _of_nobody(event: commit_pb2.Event, name: str) -> bool:
 
 
 def _blur(public: commit_pb2.Event, name: str) -> None:
-    """Two events say more in a public field than is public: what is in a sealed box, and how an action was chosen."""
+    """Three events say more in a public field than is public: what is in a sealed box, how an action was chosen, and
+    what names are compared by.
+    """
     if name == "cards_dealt":
         for card in public.cards_dealt.down:
             card.ClearField("sealed")
+    elif name == "buy_in_requested":
+        public.buy_in_requested.profile.ClearField("name_key")
     elif name == "action_taken" and public.action_taken.by == seat_pb2.ACTION_ORIGIN_PRE_ACTION:
         public.action_taken.by = seat_pb2.ACTION_ORIGIN_PLAYER

@@ -37,6 +37,7 @@ from table_service.lobby import EVERY, Lobby
 from table_service.lobby_filter import Wanted
 from table_service.lobby_watch import SEEN_IN_LOBBY, LobbyWatch
 from table_service.people import People
+from table_service.profiles import Profiles
 from table_service.survey import survey
 from table_service.updates import Outgoing
 
@@ -56,7 +57,8 @@ class Registry:
         self.runtime = runtime
         self.mended: set[str] = set()
         """Tables whose log could not be trusted and now can: what was to be told to them meanwhile may be parked."""
-        self.master = master
+        self._master = master
+        self.profiles = Profiles(master)
         self._tables: dict[str, TableActor] = {}
         self._lobby = Lobby()
         self._folds = Folds(runtime, self._load_beside)
@@ -165,7 +167,7 @@ class Registry:
         return actor
 
     def _new(self, table_id: str) -> TableActor:
-        return TableActor(self.runtime, table_id, self.master, self._may_start, self._changed)
+        return TableActor(self.runtime, table_id, self._master, self._may_start, self._changed)
 
     def _changed(self, actor: TableActor, events: Sequence[Event] | None) -> None:
         """Tell those who watch the lobby, or themselves. A table that is not among ours yet, or any more, is nobody's

@@ -16,7 +16,6 @@ from stud_service.limits import factor_of
 from stud_service.pages import make_token, page_size, read_token
 from stud_service.refusals import CODES, Refused
 from table_service import handlers, house_mail, views
-from table_service.history import History
 from table_service.lobby_filter import wanted_by, wanted_live
 from table_service.mail import Outcome
 from table_service.opening import config_of
@@ -37,7 +36,6 @@ class TableServicer(rpc.TableServiceServicer):
     def __init__(self, registry: Registry, streams: Streams) -> None:
         self._registry = registry
         self._streams = streams
-        self._history = History(registry)
 
     # --------------------------------------------------------------- reading
 
@@ -71,19 +69,12 @@ class TableServicer(rpc.TableServiceServicer):
     async def GetMe(self, request: pb.GetMeRequest, context: Context) -> pb.GetMeResponse:
         return self._registry.people.everything(caller().account)
 
-    async def ListHands(self, request: pb.ListHandsRequest, context: Context) -> pb.ListHandsResponse:
-        return await self._history.list(request, caller().account)
-
-    async def GetHand(self, request: pb.GetHandRequest, context: Context) -> pb.GetHandResponse:
-        return await self._history.get(request, caller())
-
     # --------------------------------------------------------------- players
 
     async def TakeSeat(self, request: pb.TakeSeatRequest, context: Context) -> pb.TakeSeatResponse:
-        require("player")
-        account = caller().account
-        actor = await self._registry.get(request.table, account)
-        return await handlers.take_seat(actor, account, request)
+        who = require("player")
+        actor = await self._registry.get(request.table, who.account)
+        return await handlers.take_seat(actor, who.account, request, self._registry.profiles.of(who))
 
     async def AddChips(self, request: pb.AddChipsRequest, context: Context) -> pb.AddChipsResponse:
         outcome = await self._play("add_chips", request)

@@ -16,7 +16,7 @@ from stud_core.pots import build_pots
 from stud_core.ruleset import TableConfig
 from stud_core.state import Hand, Phase, Sit, Sitting, Table
 from stud_wire.codec import to_message
-from table_service.last_hand import put_last_hand, to_card, words_of_shown
+from table_service.last_hand import put_last_hand, put_profile, to_card, words_of_shown
 
 _PHASES = {
     Phase.ANTES: pb.HAND_PHASE_ANTES,
@@ -26,7 +26,7 @@ _PHASES = {
 }
 AT_A_SEAT = (Sit.RESERVED, Sit.SEATED, Sit.LEAVING)
 
-_FREE, _BETWEEN_HANDS, _NOT_DEALT_IN = 1, 11, 14
+_FREE, _BETWEEN_HANDS, _NOT_DEALT_IN = 1, 12, 15
 """How much is seen of a seat that nobody has, or whose player is in no hand, or was not dealt in."""
 
 
@@ -141,7 +141,7 @@ def _free(seat: int) -> tuple[Any, ...]:
 
 
 def _of_sitting(sitting: Sitting, here: Container[str] | None) -> tuple[Any, ...]:
-    """What is seen of a seat between hands: fields 1 to 6, 17 and 20 to 23 of ``SeatView``."""
+    """What is seen of a seat between hands: fields 1 to 6, 17, and 20 to 26 of ``SeatView``."""
     connection = pb.CONNECTION_UNSPECIFIED
     if here is not None:
         connection = pb.CONNECTION_CONNECTED if sitting.account in here else pb.CONNECTION_AWAY
@@ -157,6 +157,7 @@ def _of_sitting(sitting: Sitting, here: Container[str] | None) -> tuple[Any, ...
         sitting.hands_missed,
         sitting.time_chips,
         connection,
+        sitting.profile,
     )
 
 
@@ -185,11 +186,12 @@ def _seat_part(shown: tuple[Any, ...]) -> bytes:
     if len(shown) > _FREE:
         out.account, out.status, out.stack, out.pending, out.sitting_out, out.sitting_no = shown[1:7]
         out.leaves_at_ms, out.hands_missed, out.time_chips, out.connection = shown[7:11]
+        put_profile(out, shown[11])
     if len(shown) > _BETWEEN_HANDS:
-        out.ante_prompted, out.show_prompted, out.paid = shown[11:14]
+        out.ante_prompted, out.show_prompted, out.paid = shown[12:15]
     if len(shown) > _NOT_DEALT_IN:
         out.dealt_in = True
-        out.live, out.all_in, out.bet, up, out.down_count, face_up, out.hand_in_words, taken = shown[14:]
+        out.live, out.all_in, out.bet, up, out.down_count, face_up, out.hand_in_words, taken = shown[15:]
         out.up.extend([to_card(c) for c in up])
         out.shown.extend([to_card(c) for c in face_up])
         if taken is not None:

@@ -243,7 +243,7 @@ class CoreTable(Core):
     def sit(self, seat: int | None, stack: int = STACK, **preferences: bool) -> Sitting:
         """Take a seat and have it paid."""
         name = account(seat) if seat else f"x{self.state.next_sitting_no}"
-        wishes = {"auto_post": True, "muck_losing": True} | preferences
+        wishes: dict[str, Any] = {"auto_post": True, "muck_losing": True} | preferences
         asked = only(self.send(cmd.TakeSeat(name, seat, stack, **wishes)), ev.BuyInRequested)
         self.send(cmd.RecordFunding(asked.sitting_no, stack))
         return self.state.sittings[asked.sitting_no]

@@ -44,6 +44,8 @@ def token(
         int | None,
         typer.Option("--ttl", help="Seconds until it expires: a day, where services take that.", min=1),
     ] = None,
+    nickname: Annotated[str, typer.Option(help="The name that others at a table see.")] = "",
+    avatar: Annotated[str, typer.Option(help="Key of the picture that others at a table see.")] = "",
     json_output: JsonFlag = False,
 ) -> None:
     """Make a token with the development key (made on first use under the keys directory).
@@ -56,14 +58,14 @@ def token(
         could_not_run(f"unknown role {', '.join(unknown)}: want {', '.join(sorted(ROLES))}")
     if not subject.strip():
         could_not_run("the token would speak for nobody: want an account or operator, e.g. alice")
-    made = _made(subject, sorted(set(roles)), ttl_s)
+    made = _made(subject, sorted(set(roles)), ttl_s, nickname, avatar)
     if json_output:
         last_line({"sub": subject, "roles": roles, "token": made})
     else:
         console.print(made, soft_wrap=True)
 
 
-def _made(subject: str, roles: list[str], ttl_s: int | None) -> str:
+def _made(subject: str, roles: list[str], ttl_s: int | None, nickname: str, avatar: str) -> str:
     """Return a token that services take: it is checked as they do before anybody gets it."""
     with said_as("{}", ValueError), said_as("no service would take such a token: {}", Refused):
         settings = msgspec.structs.replace(load_settings("table"), jwks_url="")
@@ -73,7 +75,8 @@ def _made(subject: str, roles: list[str], ttl_s: int | None) -> str:
             could_not_run(f"a token is not for ever: want --ttl 1 to {longest_s} (STUD_TOKEN_MAX_LIFE_S)")
         directory = keys_dir()
         _ensure_keys(directory)
-        made = mint(subject, roles, ttl_s, load_private_key(directory))
+        key = load_private_key(directory)
+        made = mint(subject, roles, ttl_s, key, nickname=nickname, avatar=avatar)
         Verifier(Trust(msgspec.structs.replace(settings, keys_dir=directory)).trusted, max_life_s=longest_s).caller_of(
             made
         )

@@ -40,6 +40,10 @@ def take_seat(state: Table, command: cmd.TakeSeat, ctx: Context) -> Answer:
     seat = command.seat or next((s for s in range(1, seats + 1) if not state.seats[s]), 0)
     if not seat:
         return Rejection(Reason.TABLE_FULL, f"all {seats} seats are taken", rule)
+    alike = _of_that_name(state, command.profile)
+    if alike is not None:
+        text = f"somebody at the table is called {alike.name!r}, which looks the same: choose another"
+        return Rejection(Reason.NAME_TAKEN, text)
     outside = _outside_limits(state, command.account, command.amount, ctx.now_ms)
     if outside is not None:
         return outside
@@ -55,8 +59,19 @@ def take_seat(state: Table, command: cmd.TakeSeat, ctx: Context) -> Answer:
             expires_at_ms=ctx.now_ms + RESERVATION_MS,
             auto_post=ruleset.auto_post_default if auto_post is None else auto_post,
             muck_losing=ruleset.muck_losing_default if muck is None else muck,
+            profile=command.profile,
         )
     ]
+
+
+def _of_that_name(state: Table, profile: ev.Profile | None) -> ev.Profile | None:
+    """Return the profile of somebody at the table whose name cannot be told from this one."""
+    if profile is not None and profile.name_key:
+        for number in filter(None, state.seats):
+            other = state.sittings[number].profile
+            if other is not None and other.name_key == profile.name_key:
+                return other
+    return None
 
 
 def _outside_limits(state: Table, account: str, amount: int, now_ms: int) -> Rejection | None:

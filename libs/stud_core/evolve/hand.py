@@ -64,6 +64,7 @@ def _hand_started(state: Table, event: ev.HandStarted) -> None:
     hand.phase = Phase.DEALING
     hand.button = event.button
     hand.dealt_in = event.dealt_in
+    hand.profiles = tuple([state.sittings[player.sitting_no].profile for player in event.dealt_in])
     hand.order = tuple([player.seat for player in event.dealt_in])
     for player in event.dealt_in:
         sitting = own(state, player.sitting_no)

@@ -21,6 +21,7 @@ def _buy_in_requested(state: Table, event: ev.BuyInRequested) -> None:
         expires_at_ms=event.expires_at_ms,
         auto_post=event.auto_post,
         muck_losing=event.muck_losing,
+        profile=event.profile,
     )
     state.seats = put(state.seats, event.seat, event.sitting_no)
     state.next_sitting_no = event.sitting_no + 1

@@ -86,6 +86,22 @@ def test_refused_seats(command: cmd.TakeSeat, reason: Reason, rule: str):
     assert (refusal.reason, refusal.rule) == (reason, rule)
 
 
+def test_nobody_looks_like_somebody_at_the_table():
+    house = House(PLAYNOW)
+    ann = ev.Profile("p1", "Ann", "owl", "ann")
+    asked = only(house.send(cmd.TakeSeat("a", 1, 10_000, profile=ann)), ev.BuyInRequested)
+    assert asked.profile == house.at(1).profile == ann
+    refusal = house.reject(cmd.TakeSeat("b", 2, 10_000, profile=ev.Profile("p2", "ANN", "", "ann")))
+    assert (refusal.reason, refusal.rule) == (Reason.NAME_TAKEN, "")
+    assert refusal.text == "somebody at the table is called 'Ann', which looks the same: choose another"
+    nameless = ev.Profile("p2")
+    house.send(cmd.TakeSeat("b", 2, 10_000, profile=nameless))
+    house.send(cmd.TakeSeat("c", 3, 10_000, profile=nameless))
+    house.send(cmd.TakeSeat("d", 4, 10_000))
+    house.send(cmd.TakeSeat("e", 5, 10_000, profile=ev.Profile("p5", "Bea", "", "bea")))
+    assert [house.at(seat).profile for seat in (2, 4)] == [nameless, None]
+
+
 @pytest.mark.knob("seats", 2)
 def test_a_full_table():
     house = House(knobs(WILLIAM_HILL, seats=2))

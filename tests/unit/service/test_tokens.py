@@ -37,6 +37,13 @@ def test_a_minted_token_names_its_subject_and_roles(verifier: Verifier):
     assert verifier.caller_of(mint("alice", ["player"], 60, KEY)) == Caller("alice", frozenset({"player"}))
 
 
+def test_a_token_says_how_its_player_is_called(verifier: Verifier):
+    named = verifier.caller_of(mint("alice", ["player"], 60, KEY, nickname="Ann", avatar="owl"))
+    assert (named.nickname, named.avatar) == ("Ann", "owl")
+    plain = verifier.caller_of(mint("alice", ["player"], 60, KEY))
+    assert (plain.nickname, plain.avatar) == ("", "")
+
+
 def test_rsa_keys_work_as_well():
     token = mint("alice", ["operator"], 60, RSA_KEY)
     assert Verifier(RSA_KEY.public_key()).caller_of(token).roles == {"operator"}

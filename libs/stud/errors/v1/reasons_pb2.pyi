@@ -120,6 +120,8 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     """The reservation ran out before the chips came. ABORTED."""
     REASON_SEAT_LEFT: _Reason.ValueType  # 44
     """The seat was given up before the chips came. ABORTED."""
+    REASON_NAME_TAKEN: _Reason.ValueType  # 45
+    """Somebody at the table has that name, or one that looks like it. ALREADY_EXISTS."""
     REASON_NO_HAND: _Reason.ValueType  # 50
     """No hand is running. FAILED_PRECONDITION."""
     REASON_HAND_NOT_STARTABLE: _Reason.ValueType  # 51
@@ -300,6 +302,8 @@ REASON_RESERVATION_EXPIRED: Reason.ValueType  # 43
 """The reservation ran out before the chips came. ABORTED."""
 REASON_SEAT_LEFT: Reason.ValueType  # 44
 """The seat was given up before the chips came. ABORTED."""
+REASON_NAME_TAKEN: Reason.ValueType  # 45
+"""Somebody at the table has that name, or one that looks like it. ALREADY_EXISTS."""
 REASON_NO_HAND: Reason.ValueType  # 50
 """No hand is running. FAILED_PRECONDITION."""
 REASON_HAND_NOT_STARTABLE: Reason.ValueType  # 51

@@ -349,6 +349,40 @@ class TableOpened(_message.Message):
 Global___TableOpened: _TypeAlias = TableOpened  # noqa: Y015
 
 @_typing.final
+class Profile(_message.Message):
+    """How a player is called at a table."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    AVATAR_FIELD_NUMBER: _builtins.int
+    NAME_KEY_FIELD_NUMBER: _builtins.int
+    player: _builtins.str
+    """The player's public id: the same for one account at every table, and says nothing of it."""
+    name: _builtins.str
+    """Name to be shown, in any script, at most 24 characters; empty = none."""
+    avatar: _builtins.str
+    """Key of a picture of the front end's; empty = none."""
+    name_key: _builtins.str
+    """What names that look alike have in common; never sent to a client."""
+    def __init__(
+        self,
+        *,
+        player: _builtins.str = ...,
+        name: _builtins.str = ...,
+        avatar: _builtins.str = ...,
+        name_key: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["avatar", b"avatar", "name", b"name", "name_key", b"name_key", "player", b"player"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Profile: _TypeAlias = Profile  # noqa: Y015
+
+@_typing.final
 class BuyInRequested(_message.Message):
     """An account reserved a seat and the wallet is asked for the chips."""
 
@@ -363,6 +397,7 @@ class BuyInRequested(_message.Message):
     EXPIRES_AT_MS_FIELD_NUMBER: _builtins.int
     AUTO_POST_FIELD_NUMBER: _builtins.int
     MUCK_LOSING_FIELD_NUMBER: _builtins.int
+    PROFILE_FIELD_NUMBER: _builtins.int
     currency: _builtins.str
     """Currency code."""
     stacked: _builtins.bool
@@ -381,6 +416,10 @@ class BuyInRequested(_message.Message):
     """Whether antes are posted automatically."""
     muck_losing: _builtins.bool
     """Whether losing hands are mucked automatically."""
+    @_builtins.property
+    def profile(self) -> Global___Profile:
+        """How the player is called for as long as they sit; absent in what older builds wrote."""
+
     def __init__(
         self,
         *,
@@ -393,10 +432,11 @@ class BuyInRequested(_message.Message):
         expires_at_ms: _builtins.int = ...,
         auto_post: _builtins.bool = ...,
         muck_losing: _builtins.bool = ...,
+        profile: Global___Profile | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["profile", b"profile"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "amount", b"amount", "auto_post", b"auto_post", "currency", b"currency", "expires_at_ms", b"expires_at_ms", "muck_losing", b"muck_losing", "seat", b"seat", "sitting_no", b"sitting_no", "stacked", b"stacked"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "amount", b"amount", "auto_post", b"auto_post", "currency", b"currency", "expires_at_ms", b"expires_at_ms", "muck_losing", b"muck_losing", "profile", b"profile", "seat", b"seat", "sitting_no", b"sitting_no", "stacked", b"stacked"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
