@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from abc import ABC
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import nullcontext
@@ -63,6 +64,7 @@ Gate = Callable[[], Refused | None]
 
 Details = grpc.HandlerCallDetails
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
+T = TypeVar("T")
 Req = TypeVar("Req")
 Resp = TypeVar("Resp")
 
@@ -257,18 +259,30 @@ def _unknown(limits: Limits) -> Callable[[Any, Context], Awaitable[None]]:
     return unknown
 
 
-class Unhurried:
+class _Messages(ABC, AsyncIterator[T]):
+    """Those of a stream, from the moment on when somebody asks for the first: gRPC's own, once begun and never asked,
+    would complain of it, and a stream may be refused before that.
+    """
+
+    def __init__(self, data: AsyncIterator[bytes]) -> None:
+        self._source = data
+        self._begun: AsyncIterator[bytes] | None = None
+
+    def _next(self) -> Awaitable[bytes]:
+        if self._begun is None:
+            self._begun = self._source.__aiter__()
+        return self._begun.__anext__()
+
+
+class Unhurried(_Messages[bytes]):
     """The requests of a stream, each after a wait of its own."""
 
     def __init__(self, data: AsyncIterator[bytes], wait: Callable[[], Awaitable[None]]) -> None:
-        self._data = data.__aiter__()
+        super().__init__(data)
         self._wait = wait
 
-    def __aiter__(self) -> Unhurried:
-        return self
-
     async def __anext__(self) -> bytes:
-        request = await self._data.__anext__()
+        request = await self._next()
         await self._wait()
         return request
 
@@ -307,18 +321,15 @@ async def _within(seconds: float, refusal: Refused, work: Awaitable[Any]) -> Any
         raise refusal from None
 
 
-class WhileValid:
+class WhileValid(_Messages[bytes]):
     """The requests of a stream while its token is good, by the clock: the timer that ends the stream may be late."""
 
     def __init__(self, data: AsyncIterator[bytes], check: Callable[[], None]) -> None:
-        self._data = data.__aiter__()
+        super().__init__(data)
         self._check = check
 
-    def __aiter__(self) -> WhileValid:
-        return self
-
     async def __anext__(self) -> bytes:
-        request = await self._data.__anext__()
+        request = await self._next()
         self._check()
         return request
 
@@ -376,18 +387,15 @@ def _decode(decode: Callable[[bytes], Any], data: bytes) -> Any:
         raise Refused("MALFORMED_MESSAGE", "the bytes are not a message of this type") from None
 
 
-class Requests:
+class Requests(_Messages[Any]):
     """The requests of a stream, decoded one by one. Iterating may stop and go on later, elsewhere."""
 
     def __init__(self, data: AsyncIterator[bytes], decode: Callable[[bytes], Any]) -> None:
-        self._data = data.__aiter__()
+        super().__init__(data)
         self._decode = decode
 
-    def __aiter__(self) -> Requests:
-        return self
-
     async def __anext__(self) -> Any:
-        return _decode(self._decode, await self._data.__anext__())
+        return _decode(self._decode, await self._next())
 
 
 def _answering(handler: Handler) -> Layer:

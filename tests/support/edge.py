@@ -112,7 +112,7 @@ async def running(**settings: Any) -> AsyncIterator[Edge]:
 
 def info(path: str) -> MethodInfo[bytes, bytes]:
     service, _, name = path[1:].partition("/")
-    kind = StreamType.SERVER_STREAM if path == WATCH else StreamType.UNARY
+    kind = StreamType.SERVER_STREAM if name.startswith("Watch") else StreamType.UNARY
     return MethodInfo(
         name=name,
         service_name=service,
