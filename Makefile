@@ -132,7 +132,7 @@ quick: $(STAMP) ## the tests that start no process, without the searches, in one
 
 # Suites whose numbers grow with STUD_DEEP=1. The time limit of a test is that of its long version.
 DEEP := $(SEARCHING) tests/unit/referee/test_honest_hands.py tests/unit/hands/test_adjudicate_every_field.py \
-	tests/component/test_pings.py tests/e2e/test_node_client.py tests/e2e/test_extending.py
+	tests/component/test_pings.py tests/e2e/test_node_client.py tests/e2e/test_extending.py tests/e2e/test_web_page.py
 
 .PHONY: deep
 deep: $(STAMP) ## the searching tests again, with many times the examples, and pings at their real pace
@@ -143,6 +143,10 @@ mutation: $(STAMP) ## change one thing in the rules at a time: does a test fail?
 	@$(BIN)/python tools/mutation.py $(AREA) $(ARGS)
 
 # --- running -----------------------------------------------------------------
+
+.PHONY: web
+web: ## build the page of examples/web with npm, for `stud up --web`
+	cd examples/web && npm ci --silent && npm run --silent build
 
 .PHONY: demo
 demo: $(STAMP) ## bots play real hands through the four services, then the audit

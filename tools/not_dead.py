@@ -9,7 +9,9 @@ _.AuditDeck
 _.AuditDownCards
 _.ClearPreAction
 _.GetLegalActions
+_.GetHand
 _.GetMe
+_.ListHands
 _.ListRulesets
 _.RankHand
 _.SendHouseMessage

@@ -10,8 +10,8 @@ Answer = TypeVar("Answer", bound=Any)
 
 
 async def pages(method: Callable[[Request], Awaitable[Answer]], request: Request) -> AsyncIterator[Answer]:
-    """Yields the answers of ListTables, ListTransfers or GetTrialBalance until there are no more; the request stays as
-    it is.
+    """Yields the answers of ListTables, ListHands, ListTransfers or GetTrialBalance until there are no more; the
+    request stays as it is.
 
         async for page in pages(client.tables.ListTables, tables.ListTablesRequest(currency="EUR")):
             for line in page.tables:

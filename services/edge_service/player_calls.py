@@ -16,6 +16,8 @@ PLAYER_CALLS: Final = frozenset(
         "/stud.table.v1.TableService/WatchLobby",
         "/stud.table.v1.TableService/GetMe",
         "/stud.table.v1.TableService/WatchMe",
+        "/stud.table.v1.TableService/ListHands",
+        "/stud.table.v1.TableService/GetHand",
         "/stud.table.v1.TableService/TakeSeat",
         "/stud.table.v1.TableService/AddChips",
         "/stud.table.v1.TableService/LeaveSeat",

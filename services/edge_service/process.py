@@ -75,6 +75,7 @@ class Process:
     """One edge in this process; made outside the event loop, runs inside one."""
 
     def __init__(self, settings: EdgeSettings, endpoints: Mapping[str, str]) -> None:
+        """Raises CannotStart."""
         self.settings = settings
         self.stop_asked = asyncio.Event()
         self.port = 0
@@ -86,7 +87,10 @@ class Process:
             raise CannotStart(
                 f"STUD_EDGE_TLS_CERT, STUD_EDGE_TLS_KEY: no certificate and its key in PEM ({why.strerror or why})"
             ) from None
-        self._services = upstreams(endpoints)
+        try:
+            self._services = upstreams(endpoints)
+        except ValueError as why:
+            raise CannotStart(str(why)) from None
         self._passing = Passing(offered(), self._services, self._gate, self._meters.counter(EDGE_UPDATES))
         self._front = Front(settings, self._passing, self._gate, self._server.abort, self._meters.counter(EDGE_CUT_OFF))
         self._meters.source(self._told)
@@ -97,15 +101,19 @@ class Process:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop_asked.set)
         metrics = bind_metrics(self.settings.metrics_host, self.settings.metrics_port, Exposition(self._meters).text)
-        watching = loop.create_task(watch_lag(self._meters), context=contextvars.Context())
+        watching = [
+            loop.create_task(work, context=contextvars.Context())
+            for work in (watch_lag(self._meters), self._server.watch_certificate())
+        ]
         try:
             await self.start()
             settle_memory()
             await self.stop_asked.wait()
             await self.stop()
         finally:
-            watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
+            for work in watching:
+                work.cancel()
+            await asyncio.gather(*watching, return_exceptions=True)
             if metrics is not None:
                 await metrics.stop()
         logger.info("stopped")

@@ -11,6 +11,7 @@ import contextvars
 import logging
 import ssl
 from collections import Counter
+from pathlib import Path
 from typing import Any, Final
 
 import structlog
@@ -34,6 +35,8 @@ BUFFERED: Final = 64 * 1024
 """Bytes that may wait in a connection for its reader; then nothing more is made."""
 
 QUEUE: Final = 512
+LOOK_S: Final = 2.0
+"""Between two looks at the files of the certificate."""
 
 logger = structlog.get_logger(__name__)
 
@@ -53,6 +56,15 @@ def _config(settings: EdgeSettings) -> Config:
         h2_max_concurrent_streams=STREAMS_PER_CONNECTION,
         **tls,
     )
+
+
+def _stamp(*files: str | None) -> tuple[tuple[int, int], ...]:
+    """What changes with the files; nothing where one is gone."""
+    try:
+        found = [Path(file).stat() for file in files if file is not None]
+    except OSError:
+        return ()
+    return tuple((each.st_mtime_ns, each.st_ino) for each in found)
 
 
 class _Connection(TCPServer):
@@ -80,6 +92,7 @@ class Server:
         """Raises OSError and ssl.SSLError for a certificate that cannot be used."""
         self._config = _config(settings)
         self._tls: ssl.SSLContext | None = self._config.create_ssl_context()
+        self._seen = _stamp(self._config.certfile, self._config.keyfile)
         self._listen = settings.listen
         self._most, self._most_each = connections, settings.edge_connections_per_address
         self._context = WorkerContext(None)
@@ -93,6 +106,29 @@ class Server:
 
     def __len__(self) -> int:
         return len(self._open)
+
+    async def watch_certificate(self) -> None:
+        """Never returns: renewed files are taken within `LOOK_S`."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            self.renew()
+
+    def renew(self) -> None:
+        """Take a renewed certificate for new connections; files that do not fit together (half of a pair was replaced,
+        say) change nothing.
+        """
+        files = self._config.certfile, self._config.keyfile
+        if self._tls is None or files[0] is None or (stamp := _stamp(*files)) == self._seen:
+            return
+        self._seen = stamp
+        try:
+            # A trial first: what fails half-way would leave the real one without a key.
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(files[0], files[1])
+            self._tls.load_cert_chain(files[0], files[1])
+        except OSError as why:
+            logger.warning("certificate_unusable", why=why.strerror or type(why).__name__)
+        else:
+            logger.info("certificate_renewed")
 
     async def start(self, app: Any) -> int:
         """Returns the port. Raises OSError."""

@@ -11,7 +11,8 @@ from typing import Any, Final
 import grpc
 
 from stud_client.calling import CHANNEL_OPTIONS
-from stud_client.tls import channel_to
+from stud_client.tls import channel_to, tls_of
+from stud_eventlog.addresses import SECURE
 
 CALLS_EACH: Final = 400
 
@@ -83,5 +84,7 @@ class Upstream:
 
 
 def upstreams(endpoints: Mapping[str, str]) -> dict[str, Upstream]:
-    """Returns the connections to all services."""
+    """Returns the connections to all services. Raises ValueError where TLS is wanted and its files cannot be read."""
+    if any(address.startswith(SECURE) for address in endpoints.values()):
+        tls_of().credentials()  # else it would be found with the first call
     return {name: Upstream(address) for name, address in endpoints.items()}

@@ -54,6 +54,7 @@ from table_service.clocks import (
 )
 from table_service.commits import LOBBY, NotConserved, Prepared, prepare
 from table_service.figures import Figures
+from table_service.hand_index import HandIndex
 from table_service.hub import Done, Hub
 from table_service.mail import Mail, Outcome
 from table_service.meters import TableMeters
@@ -100,6 +101,7 @@ class TableActor:
         self.ahead = ChoicesAhead()
         self.presence = Presence(self.ahead, self._show_presence)
         self.figures = Figures()
+        self.hands = HandIndex()
         self.vault = Vault(table_id, master)
         self.settled = asyncio.Event()
         self._meters = TableMeters(runtime.meters)
@@ -406,6 +408,7 @@ class TableActor:
         self._present = self._line = None
         self.requests.fold(head.version, meta, made.events)
         self.figures.fold(made.events, meta.at_ms)
+        self.hands.fold(made.events, head.version, meta.at_ms)
         self._meters.committed(made.events, len(self.hub), meta.at_ms - self._ended_at_ms)
         for event in made.events:
             if isinstance(event, ev.HandEnded | ev.HandVoided):
@@ -447,6 +450,7 @@ class TableActor:
         self.table = rebuilt.table
         self.requests = rebuilt.requests
         self.figures = rebuilt.figures
+        self.hands = rebuilt.hands
         self.ahead.forget()
         self._present = self._line = None
         self._at_ms = rebuilt.at_ms

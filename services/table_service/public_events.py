@@ -68,8 +68,8 @@ def _hidden(name: str) -> tuple[str, ...]:
 _HIDDEN: Final = {name: _hidden(name) for name in PUBLIC}
 
 
-def put_public(update: pb.TableUpdate, events: Sequence[commit_pb2.Event]) -> None:
-    """Add what is public of a commit's events to an update."""
+def put_public(update: pb.TableUpdate | pb.HandStep, events: Sequence[commit_pb2.Event]) -> None:
+    """Add what is public of a commit's events to an update, or to a step of a hand that is over."""
     for event in events:
         name = event.WhichOneof("body") or ""
         hidden = _HIDDEN.get(name)

@@ -9,19 +9,21 @@ from stud_eventlog.types import Head, StoredCommit
 from stud_service.limits import Share
 from stud_wire.commits import decode_commit
 from table_service.figures import Figures
+from table_service.hand_index import HandIndex
 from table_service.requests import RequestMemory
 
 
 class Rebuilt:
     """What a fold of the whole log leaves: the table, its head, and what the shell must remember."""
 
-    __slots__ = ("at_ms", "ended_at_ms", "figures", "head", "requests", "table")
+    __slots__ = ("at_ms", "ended_at_ms", "figures", "hands", "head", "requests", "table")
 
     def __init__(self) -> None:
         self.table = Table()
         self.head = Head(0, bytes(32))
         self.requests = RequestMemory()
         self.figures = Figures()
+        self.hands = HandIndex()
         self.at_ms = 0
         self.ended_at_ms = 0
 
@@ -53,6 +55,7 @@ def _fold(out: Rebuilt, stored: StoredCommit) -> None:
     out.at_ms = commit.meta.at_ms
     out.requests.fold(stored.version, commit.meta, commit.events)
     out.figures.fold(commit.events, out.at_ms)
+    out.hands.fold(commit.events, stored.version, out.at_ms)
     if table.ended_at_version != ended:
         out.ended_at_ms = commit.meta.at_ms
 

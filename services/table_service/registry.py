@@ -57,7 +57,7 @@ class Registry:
         self.runtime = runtime
         self.mended: set[str] = set()
         """Tables whose log could not be trusted and now can: what was to be told to them meanwhile may be parked."""
-        self._master = master
+        self.master = master
         self.profiles = Profiles(master)
         self._tables: dict[str, TableActor] = {}
         self._lobby = Lobby()
@@ -167,7 +167,7 @@ class Registry:
         return actor
 
     def _new(self, table_id: str) -> TableActor:
-        return TableActor(self.runtime, table_id, self._master, self._may_start, self._changed)
+        return TableActor(self.runtime, table_id, self.master, self._may_start, self._changed)
 
     def _changed(self, actor: TableActor, events: Sequence[Event] | None) -> None:
         """Tell those who watch the lobby, or themselves. A table that is not among ours yet, or any more, is nobody's

@@ -16,6 +16,7 @@ from stud_service.limits import factor_of
 from stud_service.pages import make_token, page_size, read_token
 from stud_service.refusals import CODES, Refused
 from table_service import handlers, house_mail, views
+from table_service.history import History
 from table_service.lobby_filter import wanted_by, wanted_live
 from table_service.mail import Outcome
 from table_service.opening import config_of
@@ -36,6 +37,7 @@ class TableServicer(rpc.TableServiceServicer):
     def __init__(self, registry: Registry, streams: Streams) -> None:
         self._registry = registry
         self._streams = streams
+        self._history = History(registry)
 
     # --------------------------------------------------------------- reading
 
@@ -68,6 +70,12 @@ class TableServicer(rpc.TableServiceServicer):
 
     async def GetMe(self, request: pb.GetMeRequest, context: Context) -> pb.GetMeResponse:
         return self._registry.people.everything(caller().account)
+
+    async def ListHands(self, request: pb.ListHandsRequest, context: Context) -> pb.ListHandsResponse:
+        return await self._history.list(request, caller().account)
+
+    async def GetHand(self, request: pb.GetHandRequest, context: Context) -> pb.GetHandResponse:
+        return await self._history.get(request, caller())
 
     # --------------------------------------------------------------- players
 

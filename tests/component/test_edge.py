@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pyqwest
 import pytest
 import trustme
@@ -19,6 +20,7 @@ from connectrpc.errors import ConnectError
 from connectrpc.protocol import ProtocolType
 from google.rpc import error_details_pb2  # type: ignore[import-untyped]
 
+from edge_service.upstream import upstreams
 from stud_service.healthcheck import check
 from stud_service.refusals import Refused
 from tests.support.edge import GET, WATCH, Edge, calling, refusal, running
@@ -336,11 +338,8 @@ async def test_a_stop_ends_calls_and_tells_their_callers_to_connect_again(
 
 
 async def test_with_a_certificate_browsers_speak_http_2(tmp_path: Path):
-    authority = trustme.CA()
-    certificate = authority.issue_cert("localhost")
-    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    cert.write_bytes(b"".join(blob.bytes() for blob in certificate.cert_chain_pems))
-    key.write_bytes(certificate.private_key_pem.bytes())
+    authority, cert, key = trustme.CA(), tmp_path / "cert.pem", tmp_path / "key.pem"
+    issued(authority, cert, key)
     root = authority.cert_pem.bytes()
     async with running(edge_tls_cert=cert, edge_tls_key=key) as edge:
         async with (
@@ -352,6 +351,49 @@ async def test_with_a_certificate_browsers_speak_http_2(tmp_path: Path):
             assert await caller.unary(GET, b"x") == b"x"
         async with calling(edge, ProtocolType.CONNECT, HTTP1, root) as caller:
             assert [update async for update in caller.stream(WATCH, b"w")] == [b"w\x00", b"w\x01", b"w\x02"]
+
+
+def issued(authority: trustme.CA, cert: Path, key: Path) -> None:
+    certificate = authority.issue_cert("localhost")
+    cert.write_bytes(b"".join(blob.bytes() for blob in certificate.cert_chain_pems))
+    key.write_bytes(certificate.private_key_pem.bytes())
+
+
+async def test_a_renewed_certificate_is_taken_and_half_a_pair_is_not(tmp_path: Path):
+    old, new = trustme.CA(), trustme.CA()
+    cert, key, other = tmp_path / "cert.pem", tmp_path / "key.pem", tmp_path / "other.pem"
+    issued(old, cert, key)
+    async with running(edge_tls_cert=cert, edge_tls_key=key) as edge:
+        issued(new, cert, other)
+        edge.process._server.renew()
+        async with calling(edge, ProtocolType.CONNECT, HTTP2, old.cert_pem.bytes()) as caller:
+            assert await caller.unary(GET, b"old") == b"old"
+        other.rename(key)
+        edge.process._server.renew()
+        async with calling(edge, ProtocolType.CONNECT, HTTP2, new.cert_pem.bytes()) as caller:
+            assert await caller.unary(GET, b"new") == b"new"
+
+
+async def test_services_that_speak_tls_are_asked_as_any_client_of_ours_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    authority, cert, key = trustme.CA(), tmp_path / "cert.pem", tmp_path / "key.pem"
+    issued(authority, cert, key)
+    (tmp_path / "ca.pem").write_bytes(authority.cert_pem.bytes())
+    async with running() as edge, calling(edge) as caller:
+        server = grpc.aio.server()
+        server.add_generic_rpc_handlers((edge.behind,))
+        pair = grpc.ssl_server_credentials([(key.read_bytes(), cert.read_bytes())])
+        where = {"table": f"grpcs://localhost:{server.add_secure_port('127.0.0.1:0', pair)}"}
+        await server.start()
+        monkeypatch.setenv("STUD_TLS_CA", str(tmp_path / "none.pem"))
+        with pytest.raises(ValueError, match="STUD_TLS_CA"):
+            upstreams(where)
+        monkeypatch.setenv("STUD_TLS_CA", str(tmp_path / "ca.pem"))
+        services = edge.process._passing._services = upstreams(where)
+        assert await caller.unary(GET, b"x", authorization="Bearer t") == b"xauthorization=Bearer t"
+        await services["table"].close()
+        await server.stop(0)
 
 
 async def test_probes_ask_it_as_they_ask_any_service():

@@ -55,6 +55,36 @@ def test_a_newcomer_plays_with_nothing_running_and_every_chip_is_there_afterward
         assert stud(tmp_path, *asked, "--data", str(data)).exit_code == 0
 
 
+def test_with_a_token_it_is_the_players_own_money_and_the_seat_may_be_kept(tmp_path: Path):
+    with up(tmp_path) as running:
+        running.wait_for("ready")
+        opened = ["--preset", "william_hill", "--small-bet", "500", "--currency", "EUR", "--as", "olga"]
+        assert running.asked("table", "create", "friday", *opened)[0] == 0
+        token = tmp_path / "carol.token"
+        token.write_text(running.asked("token", "carol")[1]["token"])
+        seat = ["play", "--table", "friday", "--token-file", str(token)]
+        with Terminal(tmp_path, *seat) as poor:
+            assert poor.end() == 2
+            assert "INSUFFICIENT_FUNDS" in poor.text
+        paid = ["account", "deposit", "carol", "20000", "--currency", "EUR", "--reference", "hi", "--as", "carl"]
+        assert running.asked(*paid)[0] == 0
+        with Terminal(tmp_path, "play", "--table", "friday", "--bots", "1", "--account", "dan") as refused:
+            assert "Deposits in EUR are made up." in refused.wait_for("Go on? [y/N]") + refused.text
+            refused.press("n\n")
+            assert refused.end() == 2
+        bots = ["play", "--table", "friday", "--bots", "1", "--account", "dan", "--yes", *QUICK]
+        with Terminal(tmp_path, *seat, "--json") as rich, Terminal(tmp_path, *bots) as others:
+            rich.wait_for("third street")
+            before = rich.press("q")
+            if rich.wait_for("k keep the seat", "paid", after=before) != "paid":
+                rich.press("k")
+            assert rich.end() == 0, rich.text[-2000:]
+            told = last_object(rich.text)
+            assert (told["account"], told["made_up"]) == ("carol", 0)
+            leave(others)
+            assert others.end() == 0, others.text[-2000:]
+
+
 def test_for_scripts_the_last_line_says_how_it_ended(tmp_path: Path):
     with Terminal(tmp_path, "play", "--bots", "1", "--json", "--data", "mine", "--account", "zoe", *QUICK) as terminal:
         terminal.wait_for("third street")

@@ -10,6 +10,7 @@ import pytest
 from textual.widgets import Input
 
 from stud.table.v1 import table_service_pb2 as pb
+from stud_cli.play.app import MOST_AT_ONCE
 from stud_cli.play.screen import TableScreen
 from tests.support.evening import LOSER, UNCALLED, Evening, evening, text_of
 from tests.support.replayed import cards_in
@@ -118,6 +119,18 @@ async def test_what_a_key_does_not_do_is_said_and_nothing_is_sent(live: Live):
         assert "third street" in one.text
         assert one.app.seen.update is not None
         assert one.app.seen.update.version == version.version
+
+
+async def test_whoever_leans_on_a_key_asks_for_a_few_things_at_once(live: Live):
+    async with evening(live) as one:
+        await one.turn()
+        for _ in range(3 * MOST_AT_ONCE):
+            one.app.action_prefer("muck_losing")
+        assert len(one.app._tasks) == MOST_AT_ONCE
+        assert one.app.told == "wait for the answers to what you have asked for"
+        await one.until(lambda: not one.app._tasks, "answers")
+        await one.press("c")
+        await one.until(lambda: not one.app._tasks and one.app.seen.said, "the action")
 
 
 async def test_folding_what_could_be_checked_is_asked_twice(live: Live):

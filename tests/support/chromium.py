@@ -32,7 +32,8 @@ FLAGS = (
 )  # fmt: skip
 
 KEYS = {
-    "ArrowLeft": 37, "ArrowRight": 39, "PageUp": 33, "PageDown": 34, "Home": 36, "End": 35, "Tab": 9, " ": 32,
+    "ArrowLeft": 37, "ArrowRight": 39, "PageUp": 33, "PageDown": 34, "Home": 36, "End": 35, "Tab": 9,
+    "Enter": 13, " ": 32,
 }  # fmt: skip
 
 
@@ -114,6 +115,12 @@ class Chromium:
         self, path: Path, width: int = 1280, height: int = 800, *, dark: bool = False, phone: bool = False
     ) -> None:
         """Open a file."""
+        self.visit(path.resolve().as_uri(), width, height, dark=dark, phone=phone)
+
+    def visit(
+        self, address: str, width: int = 1280, height: int = 800, *, dark: bool = False, phone: bool = False
+    ) -> None:
+        """Open an address."""
         self.do(
             "Emulation.setDeviceMetricsOverride",
             width=width, height=height, deviceScaleFactor=2 if phone else 1, mobile=phone,
@@ -122,7 +129,7 @@ class Chromium:
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         ])  # fmt: skip
         self.events.clear()
-        self.do("Page.navigate", url=path.resolve().as_uri())
+        self.do("Page.navigate", url=address)
         self.wait("document.readyState === 'complete'")
 
     def ask(self, expression: str) -> Any:
@@ -140,11 +147,15 @@ class Chromium:
 
     def press(self, key: str) -> None:
         """Press a key and let it go."""
-        text = {"text": key} if len(key) == 1 else {}
+        text = {"text": {"Enter": "\r"}.get(key, key)} if len(key) == 1 or key == "Enter" else {}
         code = KEYS.get(key, ord(key.upper()) if len(key) == 1 else 0)
         for kind in ("keyDown", "keyUp"):
             self.do("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code, **text)
             text = {}
+
+    def write(self, text: str) -> None:
+        """Put a text where the focus is, as if it were typed or pasted."""
+        self.do("Input.insertText", text=text)
 
     def picture(self, path: Path, *, whole: bool = False) -> None:
         """Save what is to be seen as PNG."""

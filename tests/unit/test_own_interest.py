@@ -357,6 +357,7 @@ DECIDES_NOTHING_ABOUT_OTHERS = {
     "ListTables", "GetTable", "Watch", "GetCommitment", "ListRulesets", "GetRuleset", "GetLegalActions", "RankHand",
     "AdjudicateHand", "ListVerdicts", "GetAccount", "ListTransfers", "GetTrialBalance",  # only look, and see no card
     "ListHeldCashOuts", "ListProposals", "WatchLobby", "GetMe", "WatchMe", "WatchAccount",
+    "ListHands", "GetHand",  # one's own, and what everybody could see
     "Play", "TakeSeat", "AddChips", "LeaveSeat", "SitOut", "SitIn", "SetPreferences", "PostAnte", "Act",
     "UseTimeChip", "SetPreAction", "ClearPreAction", "ChooseShow",  # a player's own
 }  # fmt: skip

@@ -27,6 +27,9 @@ from stud_core.house_rules.saying import money
 
 PAID_WITHIN_S: Final = 20.0
 ASK_EVERY_S: Final = 0.2
+MOST_AT_ONCE: Final = 8
+"""Commands without an answer: nobody means more of them."""
+
 
 LEAVING: Final = "leaving: your chips are paid out when the hand is over and verified"
 
@@ -397,6 +400,11 @@ q              leave the table and quit"""
 
     def _send(self, work: Coroutine[Any, Any, Any], undo: Callable[[], None] = lambda: None) -> None:
         """Do what was asked for beside everything else; a refusal is told in a sentence."""
+        if len(self._tasks) >= MOST_AT_ONCE:
+            work.close()
+            undo()
+            self._say("wait for the answers to what you have asked for")
+            return
         task = asyncio.get_running_loop().create_task(self._sent(work, undo))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -147,7 +147,7 @@ def middle(seen: Seen, width: int) -> Text:
     """Return street, pots and a card for everybody, or how the last hand ended."""
     view = seen.view
     text = Text(f" {_where(view)}", style="bold")
-    if view.phase:
+    if view.phase and view.phase != pb.HAND_PHASE_SHOW_PROMPTS:
         text.append(f"   pot {saying.money(view.pot_total)}")
         if len(view.pots) > 1:
             names = ["main", *(f"side {number}" for number in range(1, len(view.pots)))]
@@ -162,7 +162,7 @@ def middle(seen: Seen, width: int) -> Text:
 def _where(view: pb.TableView) -> str:
     if view.phase == pb.HAND_PHASE_ANTES:
         return "antes"
-    if view.phase:
+    if view.phase and view.phase != pb.HAND_PHASE_SHOW_PROMPTS:
         return STREETS.get(view.street) or "the deal"
     return _paid(view.last_hand) or "between hands"
 

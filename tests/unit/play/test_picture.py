@@ -189,3 +189,11 @@ def test_the_line_of_ones_own_turn_is_bold():
     assert picture.clock(seen, 0.0, 80).style == "bold"
     seen.mine.seat = seen.view.turn.seat % 3 + 1
     assert picture.clock(seen, 0.0, 80).style == ""
+
+
+def test_while_players_are_asked_to_show_it_says_who_was_paid():
+    seen, update = Seen(), pb.TableUpdate()
+    update.view.phase, update.view.street, update.view.last_hand.hand_no = pb.HAND_PHASE_SHOW_PROMPTS, 7, 3
+    update.view.last_hand.seats.add(seat=1, account="ada", won=36_900)
+    seen.take(update, 0.0)
+    assert picture.middle(seen, 80).plain == " hand 3: ada wins 369"

@@ -87,7 +87,7 @@ async def test_the_last_hand_knows_who_played_it(tmp_path: Path):
         while game.table.verified_hand < 1:
             await game.step()
         update = (await system.call("GetTable", pb.GetTableRequest(table=game.id), "eve")).update
-        players = Profiles(system.tables.registry._master)
+        players = Profiles(system.tables.registry.master)
         assert {(seat.name, seat.player) for seat in update.view.last_hand.seats} == {
             ("Ada", players.player_id("ada")),
             ("Bea", players.player_id("bea")),

@@ -3302,3 +3302,229 @@ class SendHouseMessageResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SendHouseMessageResponse: _TypeAlias = SendHouseMessageResponse  # noqa: Y015
+
+@_typing.final
+class ListHandsRequest(_message.Message):
+    """Which hands."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    table: _builtins.str
+    """Only this table's; empty = those of all tables that are not closed."""
+    page_size: _builtins.int
+    """At most this many, 1 to 1000; 0 = 100."""
+    page_token: _builtins.str
+    """`next_page_token` of the page before; empty = the first. The other fields must be those of the first call."""
+    def __init__(
+        self,
+        *,
+        table: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "table", b"table"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListHandsRequest: _TypeAlias = ListHandsRequest  # noqa: Y015
+
+@_typing.final
+class HandSummary(_message.Message):
+    """A hand that the caller was dealt into."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    HAND_NO_FIELD_NUMBER: _builtins.int
+    CURRENCY_FIELD_NUMBER: _builtins.int
+    STARTED_AT_MS_FIELD_NUMBER: _builtins.int
+    ENDED_AT_MS_FIELD_NUMBER: _builtins.int
+    VOIDED_FIELD_NUMBER: _builtins.int
+    POT_FIELD_NUMBER: _builtins.int
+    NET_FIELD_NUMBER: _builtins.int
+    table: _builtins.str
+    """Table id."""
+    hand_no: _builtins.int
+    """Hand."""
+    currency: _builtins.str
+    """Currency code."""
+    started_at_ms: _builtins.int
+    """When it began, milliseconds since the epoch."""
+    ended_at_ms: _builtins.int
+    """When it ended, milliseconds since the epoch."""
+    voided: _builtins.bool
+    """Whether it was voided: every contribution went back."""
+    pot: _builtins.int
+    """What was paid from its pots, rake included, minor units."""
+    net: _builtins.int
+    """What the caller won less what they put in, minor units, as the table had it; the referee's figures, where they were
+    decided otherwise, are among the movements of the account.
+    """
+    def __init__(
+        self,
+        *,
+        table: _builtins.str = ...,
+        hand_no: _builtins.int = ...,
+        currency: _builtins.str = ...,
+        started_at_ms: _builtins.int = ...,
+        ended_at_ms: _builtins.int = ...,
+        voided: _builtins.bool = ...,
+        pot: _builtins.int = ...,
+        net: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["currency", b"currency", "ended_at_ms", b"ended_at_ms", "hand_no", b"hand_no", "net", b"net", "pot", b"pot", "started_at_ms", b"started_at_ms", "table", b"table", "voided", b"voided"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___HandSummary: _TypeAlias = HandSummary  # noqa: Y015
+
+@_typing.final
+class ListHandsResponse(_message.Message):
+    """Hands."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HANDS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Asks for the next page; empty = this was the last."""
+    @_builtins.property
+    def hands(self) -> _containers.RepeatedCompositeFieldContainer[Global___HandSummary]:
+        """The latest first."""
+
+    def __init__(
+        self,
+        *,
+        hands: _abc.Iterable[Global___HandSummary] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hands", b"hands", "next_page_token", b"next_page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListHandsResponse: _TypeAlias = ListHandsResponse  # noqa: Y015
+
+@_typing.final
+class GetHandRequest(_message.Message):
+    """Which hand."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    HAND_NO_FIELD_NUMBER: _builtins.int
+    table: _builtins.str
+    """Table id."""
+    hand_no: _builtins.int
+    """Hand, from 1."""
+    def __init__(
+        self,
+        *,
+        table: _builtins.str = ...,
+        hand_no: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hand_no", b"hand_no", "table", b"table"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetHandRequest: _TypeAlias = GetHandRequest  # noqa: Y015
+
+@_typing.final
+class HandStep(_message.Message):
+    """A commit of a hand, as everybody could see it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    AT_MS_FIELD_NUMBER: _builtins.int
+    EVENTS_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """Version of the table's log."""
+    at_ms: _builtins.int
+    """When, milliseconds since the epoch."""
+    @_builtins.property
+    def events(self) -> _containers.RepeatedCompositeFieldContainer[_commit_pb2.Event]:
+        """What was public of its events."""
+
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+        at_ms: _builtins.int = ...,
+        events: _abc.Iterable[_commit_pb2.Event] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "events", b"events", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___HandStep: _TypeAlias = HandStep  # noqa: Y015
+
+@_typing.final
+class GetHandResponse(_message.Message):
+    """A hand that is over."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    CONFIG_FIELD_NUMBER: _builtins.int
+    HAND_FIELD_NUMBER: _builtins.int
+    COMMITMENT_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    DOWN_FIELD_NUMBER: _builtins.int
+    HAND_IN_WORDS_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
+    table: _builtins.str
+    """Table id."""
+    commitment: _builtins.bytes
+    """Commitment of its deck."""
+    seat: _builtins.int
+    """The caller's seat; 0 = the caller was not dealt in."""
+    hand_in_words: _builtins.str
+    """What the caller's cards made, as far as they were dealt, in words; empty = none."""
+    @_builtins.property
+    def config(self) -> _ruleset_pb2.TableConfig:
+        """Everything the table was opened with: stakes and rules."""
+
+    @_builtins.property
+    def hand(self) -> Global___LastHand:
+        """How it ended."""
+
+    @_builtins.property
+    def down(self) -> _containers.RepeatedScalarFieldContainer[_card_pb2.Card.ValueType]:
+        """The caller's down cards in the order dealt."""
+
+    @_builtins.property
+    def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___HandStep]:
+        """Its commits in order, from its antes to its end, at most 2000; those of which nothing was public are left out."""
+
+    def __init__(
+        self,
+        *,
+        table: _builtins.str = ...,
+        config: _ruleset_pb2.TableConfig | None = ...,
+        hand: Global___LastHand | None = ...,
+        commitment: _builtins.bytes = ...,
+        seat: _builtins.int = ...,
+        down: _abc.Iterable[_card_pb2.Card.ValueType] | None = ...,
+        hand_in_words: _builtins.str = ...,
+        steps: _abc.Iterable[Global___HandStep] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "hand", b"hand"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "config", b"config", "down", b"down", "hand", b"hand", "hand_in_words", b"hand_in_words", "seat", b"seat", "steps", b"steps", "table", b"table"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetHandResponse: _TypeAlias = GetHandResponse  # noqa: Y015

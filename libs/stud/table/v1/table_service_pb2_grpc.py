@@ -62,6 +62,16 @@ class TableServiceStub:
                 request_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.WatchMeRequest.SerializeToString,
                 response_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.WatchMeResponse.FromString,
                 _registered_method=True)
+        self.ListHands = channel.unary_unary(
+                '/stud.table.v1.TableService/ListHands',
+                request_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.ListHandsRequest.SerializeToString,
+                response_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.ListHandsResponse.FromString,
+                _registered_method=True)
+        self.GetHand = channel.unary_unary(
+                '/stud.table.v1.TableService/GetHand',
+                request_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.GetHandRequest.SerializeToString,
+                response_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.GetHandResponse.FromString,
+                _registered_method=True)
         self.TakeSeat = channel.unary_unary(
                 '/stud.table.v1.TableService/TakeSeat',
                 request_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.TakeSeatRequest.SerializeToString,
@@ -210,6 +220,24 @@ class TableServiceServicer:
     def WatchMe(self, request, context):
         """Watches the same: first all of it, then what changes, at once. A client that reads slowly misses states in between,
         never the last one. Any role. TOKEN_EXPIRED when the caller's token runs out.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListHands(self, request, context):
+        """Lists finished hands that the caller was dealt into, the latest first, a page at a time: at one table, also a closed
+        one, or at all tables that are not closed. Any role. UNKNOWN_TABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetHand(self, request, context):
+        """Returns a finished hand, step by step: what everybody could see of it, and the caller's own down cards; never
+        another card that was not shown. Any role, where the caller was dealt in; operators, cashiers and auditors see of the
+        others what everybody could. UNKNOWN_TABLE;
+        UNKNOWN_HAND where it is not over, or the caller was not in it; RATE_LIMITED where the caller asks for several at once.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -414,6 +442,16 @@ def add_TableServiceServicer_to_server(servicer, server):
                     servicer.WatchMe,
                     request_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.WatchMeRequest.FromString,
                     response_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.WatchMeResponse.SerializeToString,
+            ),
+            'ListHands': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListHands,
+                    request_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.ListHandsRequest.FromString,
+                    response_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.ListHandsResponse.SerializeToString,
+            ),
+            'GetHand': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetHand,
+                    request_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.GetHandRequest.FromString,
+                    response_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.GetHandResponse.SerializeToString,
             ),
             'TakeSeat': grpc.unary_unary_rpc_method_handler(
                     servicer.TakeSeat,
@@ -659,6 +697,60 @@ class TableService:
             '/stud.table.v1.TableService/WatchMe',
             stud_dot_table_dot_v1_dot_table__service__pb2.WatchMeRequest.SerializeToString,
             stud_dot_table_dot_v1_dot_table__service__pb2.WatchMeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListHands(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/stud.table.v1.TableService/ListHands',
+            stud_dot_table_dot_v1_dot_table__service__pb2.ListHandsRequest.SerializeToString,
+            stud_dot_table_dot_v1_dot_table__service__pb2.ListHandsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetHand(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/stud.table.v1.TableService/GetHand',
+            stud_dot_table_dot_v1_dot_table__service__pb2.GetHandRequest.SerializeToString,
+            stud_dot_table_dot_v1_dot_table__service__pb2.GetHandResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -46,6 +46,16 @@ class TableServiceStub:
     """Watches the same: first all of it, then what changes, at once. A client that reads slowly misses states in between,
     never the last one. Any role. TOKEN_EXPIRED when the caller's token runs out.
     """
+    ListHands: _aio.UnaryUnaryMultiCallable[_table_service_pb2.ListHandsRequest, _table_service_pb2.ListHandsResponse]
+    """Lists finished hands that the caller was dealt into, the latest first, a page at a time: at one table, also a closed
+    one, or at all tables that are not closed. Any role. UNKNOWN_TABLE.
+    """
+    GetHand: _aio.UnaryUnaryMultiCallable[_table_service_pb2.GetHandRequest, _table_service_pb2.GetHandResponse]
+    """Returns a finished hand, step by step: what everybody could see of it, and the caller's own down cards; never
+    another card that was not shown. Any role, where the caller was dealt in; operators, cashiers and auditors see of the
+    others what everybody could. UNKNOWN_TABLE;
+    UNKNOWN_HAND where it is not over, or the caller was not in it; RATE_LIMITED where the caller asks for several at once.
+    """
     TakeSeat: _aio.UnaryUnaryMultiCallable[_table_service_pb2.TakeSeatRequest, _table_service_pb2.TakeSeatResponse]
     """Reserves a seat and asks the wallet for the chips; answers when seated or declined, after 5 seconds
     with PENDING. Repeating the call answers for its first sitting, with LEFT when that is over (even if it ended
@@ -180,6 +190,28 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.AsyncIterator[_table_service_pb2.WatchMeResponse]:
         """Watches the same: first all of it, then what changes, at once. A client that reads slowly misses states in between,
         never the last one. Any role. TOKEN_EXPIRED when the caller's token runs out.
+        """
+
+    @_abc_1.abstractmethod
+    def ListHands(
+        self,
+        request: _table_service_pb2.ListHandsRequest,
+        context: _aio.ServicerContext[_table_service_pb2.ListHandsRequest, _abc.Awaitable[_table_service_pb2.ListHandsResponse]],
+    ) -> _abc.Awaitable[_table_service_pb2.ListHandsResponse]:
+        """Lists finished hands that the caller was dealt into, the latest first, a page at a time: at one table, also a closed
+        one, or at all tables that are not closed. Any role. UNKNOWN_TABLE.
+        """
+
+    @_abc_1.abstractmethod
+    def GetHand(
+        self,
+        request: _table_service_pb2.GetHandRequest,
+        context: _aio.ServicerContext[_table_service_pb2.GetHandRequest, _abc.Awaitable[_table_service_pb2.GetHandResponse]],
+    ) -> _abc.Awaitable[_table_service_pb2.GetHandResponse]:
+        """Returns a finished hand, step by step: what everybody could see of it, and the caller's own down cards; never
+        another card that was not shown. Any role, where the caller was dealt in; operators, cashiers and auditors see of the
+        others what everybody could. UNKNOWN_TABLE;
+        UNKNOWN_HAND where it is not over, or the caller was not in it; RATE_LIMITED where the caller asks for several at once.
         """
 
     @_abc_1.abstractmethod
