@@ -25,6 +25,7 @@ from stud_service.checks import require_table
 from stud_service.limits import RATE_LIMITED, Share
 from stud_service.log_writer import behind, broken
 from stud_service.mailbox import stopping
+from stud_service.metrics import WATCHERS
 from stud_service.refusals import Refused
 from stud_service.retrying import Backoff, patiently
 from stud_service.runtime import Runtime
@@ -68,6 +69,7 @@ class Registry:
         self.watch = LobbyWatch(runtime, self)
         self.people = People(runtime, self._tables.get)
         runtime.meters.source(lambda: survey(self._tables.values(), len(self._broken)))
+        runtime.meters.source(lambda: {WATCHERS: {"lobby": len(self.watch), "me": len(self.people)}})
 
     def all(self) -> list[TableActor]:
         """Return every live table, and those that closed, or were asked for, a moment ago."""

@@ -246,6 +246,14 @@ async def test_mucked_cards_stay_sealed_and_only_an_auditor_opens_them_leaving_a
             return {card for message in messages if hand_of(message) in {0, 1} for card in cards_in(message)}
 
         assert not await clear() & hidden
+        told = pb.GetHandRequest(table=table.id, hand_no=1)
+        assert not cards_in(await live.people.operator.tables.GetHand(told)) & hidden
+        for account, player in table.players.items():
+            answer = await player.client.tables.GetHand(told)
+            assert {int(card) - 1 for card in answer.down} == cards[account]
+            assert not cards_in(answer) & (hidden - cards[account])
+        with pytest.raises(StudError, match="UNKNOWN_HAND"):
+            await live.people.player("eve").tables.GetHand(told)
         for client in (live.people.operator, live.people.player("eve"), *[p.client for p in table.players.values()]):
             with pytest.raises(StudError, match="ROLE_NOT_ALLOWED"):
                 await client.dealer.AuditDeck(audit)

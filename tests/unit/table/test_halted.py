@@ -98,7 +98,7 @@ def test_a_table_that_takes_no_more_decisions_takes_none_that_are_kept_in_memory
             else:
                 goes_back(game)
                 assert (await refusal(game.act())).reason == "LOG_BEHIND"
-            for name in set(pb.PlayRequest.DESCRIPTOR.fields_by_name) - {"subscribe"}:
+            for name in set(pb.PlayRequest.DESCRIPTOR.fields_by_name) - {"subscribe", "unsubscribe"}:
                 fields: Any = {"set_pre_action": ahead, "act": {"verb": 1}, "add_chips": {"amount": 1}}.get(name, {})
                 asked = game.send(nxt, type(getattr(pb.PlayRequest(), name))(**fields))
                 assert (await refusal(asked)).reason == ("STOPPING" if stopping else "LOG_BEHIND"), name

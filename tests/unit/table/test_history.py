@@ -11,13 +11,13 @@ import pytest
 from stud.common.v1 import card_pb2
 from stud.events.v1 import commit_pb2
 from stud.table.v1 import table_service_pb2 as pb
-from stud_core.events import DeckReady
+from stud_core.events import DealtIn, DeckReady, Delta, HandEnded, HandStarted, PotAwarded
 from stud_core.state import Table
 from stud_service.identity import Caller
 from stud_service.refusals import Refused
 from stud_wire.codec import WireError
 from table_service import history
-from table_service.hand_index import Ended, HandIndex
+from table_service.hand_index import Ended, HandIndex, Place
 from table_service.vault import Vault
 from tests.support.choosing import LIVELY, STAY
 from tests.support.deep import either
@@ -276,3 +276,19 @@ def test_a_planted_card_would_be_found():
     told = pb.GetHandResponse(steps=[pb.HandStep(events=[commit_pb2.Event()])])
     told.steps[0].events[0].hand_shown.cards.append(card_pb2.CARD_AC)
     assert cards_in(told) == {card_pb2.CARD_AC - 1}
+
+
+def test_a_hundred_thousand_hands_are_a_few_megabytes_and_found_at_once():
+    index, seats = HandIndex(), tuple(DealtIn(seat, seat, f"p{seat}", 100) for seat in range(1, 7))
+    deltas = tuple(Delta(seat, f"p{seat}", 1 if seat == 1 else 0) for seat in range(1, 7))
+    for number in range(1, 100_001):
+        index.fold([HandStarted(number, 1, "test", 0, seats)], 10 * number, number)
+        index.fold(
+            [PotAwarded(0, 6, 0, ()), HandEnded(number, 10 * number - 5, (), deltas, 0)], 10 * number + 3, number
+        )
+    numbers = [index._numbers, *(part for of in index._of.values() for part in (of.hands, of.nets))]
+    assert sum(part.itemsize * len(part) for part in numbers) < 20_000_000
+    assert index.hand(77_777) == Ended(777_765, 777_773, 77_777, 77_777, 6, voided=False)
+    assert index.was_in("p6", 100_000)
+    place, net = next(index.before("p1", "t", Place(50_000, "t", 50_000)))
+    assert (place, net) == (Place(49_999, "t", 49_999), 1)

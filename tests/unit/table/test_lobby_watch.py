@@ -10,6 +10,7 @@ import pytest
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud_eventlog.trouble import Trouble
+from stud_service.metrics import WATCHERS
 from stud_service.refusals import Refused
 from table_service import registry
 from tests.support.choosing import STAY
@@ -299,6 +300,7 @@ async def test_an_account_has_a_few_streams_of_the_lobby_and_the_process_has_its
         mine = [LobbyWatcher(system, "ada") for _ in range(2)]
         for watcher in mine:
             await watcher.until(len)
+        assert dict(system.runtimes["table"].meters.read())[WATCHERS] == {"lobby": 2, "me": 0}
         refused = await LobbyWatcher(system, "ada").end()
         assert (refused.reason, refused.metadata["limit"]) == ("RATE_LIMITED", "2")
         other = LobbyWatcher(system, "bea")
