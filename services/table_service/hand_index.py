@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from stud_core.events import Event, HandEnded, HandStarted, HandVoided, PotAwarded
+from stud_core.events import BuyInRequested, Event, HandEnded, HandStarted, HandVoided, PotAwarded, Profile
 
 
 class Place(NamedTuple):
@@ -45,13 +45,14 @@ class _Of:
 class HandIndex:
     """Of one table. Hands are numbered from 1 without a gap."""
 
-    __slots__ = ("_dealt_in", "_numbers", "_of", "_pot", "_started_at_ms")
+    __slots__ = ("_dealt_in", "_numbers", "_of", "_pot", "_profiles", "_started_at_ms")
 
     WIDTH = len(Ended._fields)
 
     def __init__(self) -> None:
         self._numbers = array("q")
         self._of: dict[str, _Of] = {}
+        self._profiles: dict[int, Profile] = {}
         self._dealt_in: tuple[str, ...] = ()
         self._pot = self._started_at_ms = 0
 
@@ -61,7 +62,10 @@ class HandIndex:
     def fold(self, events: Sequence[Event], version: int, at_ms: int) -> None:
         """Take in a commit."""
         for event in events:
-            if isinstance(event, HandStarted):
+            if isinstance(event, BuyInRequested):
+                if event.profile is not None:
+                    self._profiles[event.sitting_no] = event.profile
+            elif isinstance(event, HandStarted):
                 self._dealt_in = tuple([player.account for player in event.dealt_in])
                 self._started_at_ms, self._pot = at_ms, 0
             elif isinstance(event, PotAwarded):
@@ -86,6 +90,10 @@ class HandIndex:
         end = hand_no * self.WIDTH
         begins, ends, started, ended, pot, voided = self._numbers[end - self.WIDTH : end]
         return Ended(begins, ends, started, ended, pot, bool(voided))
+
+    def profile(self, sitting_no: int) -> Profile | None:
+        """Return how the player of a sitting is called, who may have left since."""
+        return self._profiles.get(sitting_no)
 
     def was_in(self, account: str, hand_no: int) -> bool:
         """Whether an account was dealt into a hand that is over."""

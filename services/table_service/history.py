@@ -94,6 +94,7 @@ class History:
             raise
         except (EventLogError, WireError):
             raise broken() from None
+        told.hand.profiles = tuple([actor.hands.profile(player.sitting_no) for player in told.hand.dealt_in])
         return told
 
     def _put_own(self, answer: pb.GetHandResponse, told: ToldHand, account: str) -> None:
