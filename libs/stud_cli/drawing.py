@@ -108,7 +108,7 @@ def draw(
             continue
         body.add_row(
             f"{mark}{seat.seat}",
-            Text(seat.account),
+            Text(f"{seat.account} ({seat.name})" if seat.name else seat.account),
             money(seat.stack),
             money(seat.bet) if seat.bet else "",
             cards_text(seat, (down or {}).get(seat.seat, ())),

@@ -189,7 +189,7 @@ export class Table {
       el(
         "div",
         { class: "who" },
-        el("span", { class: "name" }, seat.account),
+        el("span", { class: "name" }, seat.name || seat.account),
         view.button === seat.seat && el("span", { class: "button", title: "dealer button" }, "D"),
         el("span", { class: "stack", "data-stack": `${seat.stack}` }, money(seat.stack, currency)),
       ),
@@ -241,7 +241,7 @@ export class Table {
       const was = before.seats[index]?.lastAction;
       const is = seat.lastAction;
       const news = is && keyOf(is) !== keyOf(was);
-      return news ? [`${seat.account} ${done(is, currency)}`] : [];
+      return news ? [`${seat.name || seat.account} ${done(is, currency)}`] : [];
     });
     if (view.lastHand && view.lastHand.handNo !== before.lastHand?.handNo) heard.push(ended(view.lastHand, currency));
     if (heard.length) say(heard.join(". "));
@@ -252,7 +252,7 @@ function ended(last: LastHand, currency: string): string {
   if (last.voided) return `Hand ${last.handNo} is void: every chip went back.`;
   const winners = last.seats.filter((seat) => seat.won > 0n);
   return winners
-    .map((seat) => `${seat.account} wins ${money(seat.won, currency)}${seat.handInWords ? ` with ${seat.handInWords}` : ""}`)
+    .map((seat) => `${seat.name || seat.account} wins ${money(seat.won, currency)}${seat.handInWords ? ` with ${seat.handInWords}` : ""}`)
     .join(", ");
 }
 

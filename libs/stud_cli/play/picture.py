@@ -13,7 +13,7 @@ from stud.common.v1 import ruleset_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud_cli.drawing import STREETS, card_text, cards_text, money
 from stud_cli.play.happened import BY, taken
-from stud_cli.play.seen import Seen
+from stud_cli.play.seen import Seen, name_of
 from stud_cli.play.waiting import clocks_stand, waits_for
 from stud_core.amounts import TEST_CURRENCY
 from stud_core.house_rules import saying
@@ -69,7 +69,7 @@ def _seat(seat: pb.SeatView, seen: Seen, widths: tuple[int, int], width: int) ->
     if not seat.account:
         return Text(f"{marks}{seat.seat:>4} {'-':<{NAME}}", style="dim")
     stack, bet = widths
-    line = Text(f"{marks}{seat.seat:>4} {set_cell_size(seat.account, NAME)} {money(seat.stack):>{stack}} ")
+    line = Text(f"{marks}{seat.seat:>4} {set_cell_size(name_of(seat), NAME)} {money(seat.stack):>{stack}} ")
     line.append(f"{money(seat.bet) if seat.bet else '':>{bet}}  ")
     cards = cards_text(seat, seen.own_down() if mine else (), plain=seen.plain)
     line.append_text(cards).append(" " * max(0, CARDS - cards.cell_len))
@@ -179,7 +179,7 @@ def _paid(last: pb.LastHand) -> str:
 
 def _winner(seat: pb.LastHandSeat) -> str:
     words = f" with {seat.hand_in_words}" if seat.hand_in_words else ""
-    return f"{seat.account} wins {saying.money(seat.won)}{words}"
+    return f"{name_of(seat)} wins {saying.money(seat.won)}{words}"
 
 
 def clock(seen: Seen, now_s: float, width: int) -> Text:
@@ -190,7 +190,7 @@ def clock(seen: Seen, now_s: float, width: int) -> Text:
     total_ms = rules.ante_clock_ms if view.phase == pb.HAND_PHASE_ANTES else rules.show_clock_ms
     if view.HasField("turn"):
         mine = seen.mine is not None and seen.mine.seat == view.turn.seat
-        who = next((seat.account for seat in view.seats if seat.seat == view.turn.seat), "")
+        who = next((name_of(seat) for seat in view.seats if seat.seat == view.turn.seat), "")
         price = f", {saying.money(view.turn.to_call)} to call" if view.turn.to_call else ""
         waits = waits or (f"your turn{price}" if mine else f"{who} is to act{price}")
         deadline_ms, total_ms = view.turn.deadline_ms, rules.action_clock_ms
@@ -207,7 +207,7 @@ def own_line(seen: Seen, width: int) -> Text:
     mine, seat = seen.mine, seen.my_seat
     if mine is None or seat is None:
         return Text("")
-    text = Text(f" {seat.account}: ", style="bold")
+    text = Text(f" {name_of(seat)}: ", style="bold")
     down = seen.own_down()
     if down:
         held = pb.SeatView()

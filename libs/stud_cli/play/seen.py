@@ -14,6 +14,11 @@ KEPT_LINES: Final = 500
 """Of what happened; older ones are in `stud replay`."""
 
 
+def name_of(seat: pb.SeatView | pb.LastHandSeat) -> str:
+    """Return what somebody at the table is called."""
+    return seat.name or seat.account
+
+
 class Seen:
     """A table as one viewer has seen it. Times are seconds of one monotonic clock. ``plain``: cards in letters alone;
     ``own``: whether the viewer's own part is taken in.
@@ -54,7 +59,7 @@ class Seen:
     def take(self, update: pb.TableUpdate, now_s: float) -> None:
         """Take in the next update."""
         self.update, self._came_s = update, now_s
-        self._names |= {seat.seat: seat.account for seat in update.view.seats if seat.account}
+        self._names |= {seat.seat: name_of(seat) for seat in update.view.seats if seat.account}
         mine = self.mine
         if mine is not None and mine.down:
             self._down = update.view.hand_no, tuple(mine.down)

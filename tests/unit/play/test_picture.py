@@ -197,3 +197,15 @@ def test_while_players_are_asked_to_show_it_says_who_was_paid():
     update.view.last_hand.seats.add(seat=1, account="ada", won=36_900)
     seen.take(update, 0.0)
     assert picture.middle(seen, 80).plain == " hand 3: ada wins 369"
+
+
+def test_who_goes_by_a_name_is_called_by_it():
+    seen, update = Seen(), pb.TableUpdate()
+    update.view.street, update.view.phase = 3, pb.HAND_PHASE_BETTING
+    update.view.seats.add().CopyFrom(SEAT)
+    update.view.seats[0].name = "Ada Lee"
+    update.view.turn.seat = 1
+    seen.take(update, 0.0)
+    for line in (picture.seats(seen, 80)[1], picture.clock(seen, 0.0, 80)):
+        assert "Ada Lee" in line.plain
+        assert "ada" not in line.plain
