@@ -36,8 +36,9 @@ _.demo
 _.init
 _.rehearse
 
-# Fields of the contract and of the log: written for whoever reads them there, knobs that wait for a rule
+# Fields of the contract and of the log: written for whoever reads them there
 _.deck_ref
+_.offered_until_ms
 _.prompt_deadline_ms
 _.referee_has_figures
 _.referee_rake

@@ -85,6 +85,17 @@ class LeaveSeat(C, frozen=True, gc=False):
     account: str
 
 
+class JoinWaitingList(C, frozen=True, gc=False):
+    """``amount``: what the account means to sit down with."""
+
+    account: str
+    amount: int
+
+
+class LeaveWaitingList(C, frozen=True, gc=False):
+    account: str
+
+
 class RecordCashOut(C, frozen=True, gc=False):
     sitting_no: int
     amount: int
@@ -244,6 +255,8 @@ Command = (
     | SitIn
     | SetPreferences
     | LeaveSeat
+    | JoinWaitingList
+    | LeaveWaitingList
     | RecordCashOut
     | RecordCashOutBlocked
     | RecordSettlement

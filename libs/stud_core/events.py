@@ -299,6 +299,28 @@ class CashOutHeld(E, frozen=True, gc=False):
     reason: str
 
 
+class WaitingJoined(E, frozen=True, gc=False):
+    """Last on the waiting list; ``amount`` is what the account means to sit down with."""
+
+    account: str
+    amount: int
+
+
+class WaitingLeft(E, frozen=True, gc=False):
+    """Off the waiting list: by the account's own wish, or because an offer ``expired``."""
+
+    account: str
+    expired: bool = False
+
+
+class SeatOffered(E, frozen=True, gc=False):
+    """The seat is the account's to take until then, and nobody else's; said again, with a new time."""
+
+    account: str
+    seat: int
+    expires_at_ms: int
+
+
 class DeckReady(E, frozen=True, gc=False):
     hand_no: int
     commitment: bytes
@@ -527,6 +549,9 @@ Event = (
     | CashOutRequested
     | PlayerLeft
     | CashOutHeld
+    | WaitingJoined
+    | WaitingLeft
+    | SeatOffered
     | DeckReady
     | AntesOpened
     | AntePosted

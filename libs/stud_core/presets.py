@@ -64,6 +64,8 @@ PLAYNOW: Final = Ruleset(
     time_bank_refill_hands=None,
     reconnect_ms=None,
     show_connection=False,
+    waiting_list=None,
+    offer_ms=None,
 )
 
 WILLIAM_HILL: Final = Ruleset(
@@ -106,6 +108,8 @@ WILLIAM_HILL: Final = Ruleset(
     time_bank_refill_hands=None,
     reconnect_ms=None,
     show_connection=False,
+    waiting_list=None,
+    offer_ms=None,
 )
 
 RULESETS: Final = {ruleset.name: ruleset for ruleset in (PLAYNOW, WILLIAM_HILL)}

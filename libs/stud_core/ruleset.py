@@ -10,6 +10,9 @@ from enum import IntEnum
 
 import msgspec
 
+OFFER_MS = 30_000
+"""How long a seat is kept for somebody from the waiting list, where the house does not say."""
+
 
 class DealOrigin(IntEnum):
     """Where dealing starts: lowest occupied seat (P10-P11) or left of a moving button (W26)."""
@@ -127,6 +130,8 @@ class Ruleset(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     time_bank_refill_hands: int | None
     reconnect_ms: int | None
     show_connection: bool
+    waiting_list: int | None
+    offer_ms: int | None
 
 
 class TableConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -131,6 +131,17 @@ class Left(msgspec.Struct, frozen=True, gc=False):
     until_ms: int
 
 
+class Waiter(msgspec.Struct, frozen=True, gc=False):
+    """An account on the waiting list: what it means to sit down with, and the seat that is offered to it (0 = none)
+    until ``expires_at_ms``.
+    """
+
+    account: str
+    amount: int
+    seat: int = 0
+    expires_at_ms: int = 0
+
+
 class Prompt(msgspec.Struct, frozen=True, gc=False):
     """An open question to one seat; ``kind`` None is an ante prompt."""
 
@@ -236,6 +247,7 @@ class Table(S, gc=False):
     paid_out: int = 0
     rake_taken: int = 0
     ended_rake: int = 0  # of it, what the last hand said it took
+    waiting: tuple[Waiter, ...] = ()  # the waiting list, whoever waits longest first
     left: dict[str, Left] = msgspec.field(default_factory=dict)  # by account; replaced when it changes
 
     @property
@@ -262,6 +274,10 @@ class Table(S, gc=False):
             if sitting.account == account:
                 return sitting
         return None
+
+    def waiter(self, account: str) -> Waiter | None:
+        """The account's place on the waiting list, if any."""
+        return next((waiter for waiter in self.waiting if waiter.account == account), None)
 
     @property
     def standing(self) -> str:

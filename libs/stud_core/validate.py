@@ -54,6 +54,8 @@ RANGES: Final[dict[str, tuple[int, int]]] = {
     "time_bank_chips": (1, 20),
     "time_bank_refill_hands": (1, 1_000),
     "reconnect_ms": (1_000, 120_000),
+    "waiting_list": (1, 100),
+    "offer_ms": (5_000, MAX_CLOCK_MS),
 }
 """Least and greatest value of every knob that is a number; a name counts its characters, a limit its one amount.
 

@@ -19,6 +19,8 @@ PLAYER_CALLS: Final = frozenset(
         "/stud.table.v1.TableService/ListHands",
         "/stud.table.v1.TableService/GetHand",
         "/stud.table.v1.TableService/TakeSeat",
+        "/stud.table.v1.TableService/JoinWaitingList",
+        "/stud.table.v1.TableService/LeaveWaitingList",
         "/stud.table.v1.TableService/AddChips",
         "/stud.table.v1.TableService/LeaveSeat",
         "/stud.table.v1.TableService/SitOut",

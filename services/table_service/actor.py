@@ -59,7 +59,7 @@ from table_service.hub import Done, Hub
 from table_service.mail import Mail, Outcome
 from table_service.meters import TableMeters
 from table_service.presence import Presence
-from table_service.private_views import Own, own, private_view
+from table_service.private_views import Own, own, private_view, waiting_view
 from table_service.rebuild import Rebuilt, rebuild, rebuild_beside
 from table_service.requests import RequestMemory, number_of
 from table_service.vault import Vault
@@ -507,7 +507,8 @@ class TableActor:
         """Return the bytes only ``account`` may see; empty without a seat."""
         sitting = views.sitting_of(self.table, account)
         if sitting is None:
-            return b""
+            waits = waiting_view(self.table, account) if self.table.waiting else None
+            return b"" if waits is None else updates.private_part(waits)
         down = self.vault.seat_cards(self.table, sitting.seat)
         chosen, is_due = self.ahead.of(account), self.ahead.is_due(account)
         mine = own(self.table, sitting, down, chosen, is_due=is_due)

@@ -10,7 +10,7 @@ from stud_core.decide.time_bank import may_protect
 from stud_core.gate import hand_gate
 from stud_core.prompts import answered_by
 from stud_core.state import Table
-from stud_core.timers import idle_times, next_deadline
+from stud_core.timers import idle_times, next_deadline, offer_times
 
 LATE_MS = 1000
 """A timer or an append that is later than this is our fault: the clock starts afresh (architecture.md, "Time")."""
@@ -72,7 +72,7 @@ def _open_question(table: Table, command: Command) -> int | None:
 
 def fresh_deadline(table: Table) -> int | None:
     """Return the earliest of the deadlines that are set afresh where time was lost; a reservation's is not."""
-    due = idle_times(table)
+    due = idle_times(table) + offer_times(table)
     hand = table.hand
     if hand is not None:
         due += [prompt.deadline_ms for prompt in hand.prompts if prompt.deadline_ms]

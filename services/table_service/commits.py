@@ -41,6 +41,8 @@ LOBBY = (
     events.CashOutRequested,
     events.CashOutHeld,
     events.PlayerLeft,
+    events.WaitingJoined,
+    events.WaitingLeft,
     events.HandStarted,
     events.TablePaused,
     events.TableResumed,

@@ -14,7 +14,9 @@ from stud_core.commands import (
     AddChips,
     ChooseShow,
     Command,
+    JoinWaitingList,
     LeaveSeat,
+    LeaveWaitingList,
     PostAnte,
     SetPreferences,
     SitIn,
@@ -53,7 +55,7 @@ async def perform(actor: TableActor, account: str, name: str, request: Any) -> O
         if not actor.may_choose(account):
             _admit(actor, account, request)
         return CHOICES[name](actor, account, request)
-    command = COMMANDS[name](actor, account, request)
+    command = (COMMANDS.get(name) or BESIDE[name])(actor, account, request)
     if not answers_open(actor.table, command):
         _admit(actor, account, request)
     return await submit(actor, account, request, command)
@@ -190,6 +192,20 @@ COMMANDS: Mapping[str, MakeCommand] = {
 }
 """Name of the PlayRequest's field -> how its command is made."""
 
+
+def join_waiting_list(_: TableActor, account: str, r: pb.JoinWaitingListRequest) -> Command:
+    return JoinWaitingList(account, _amount(r.amount))
+
+
+def leave_waiting_list(_: TableActor, account: str, __: pb.LeaveWaitingListRequest) -> Command:
+    return LeaveWaitingList(account)
+
+
+BESIDE: Mapping[str, MakeCommand] = {
+    "join_waiting_list": join_waiting_list,
+    "leave_waiting_list": leave_waiting_list,
+}
+"""What is asked for by a call alone: nobody plays who waits for a seat."""
 
 ABOUT_MONEY = frozenset({"add_chips", "leave_seat"})
 """What is remembered for good, as TakeSeat is: at a closed table too."""

@@ -114,6 +114,17 @@ def prompt_view(prompt: Prompt, ante: int) -> pb.PromptView:
     )
 
 
+def waiting_view(table: Table, account: str) -> pb.PrivateView | None:
+    """Return what somebody on the waiting list sees, None where the account is not on it."""
+    for position, waiter in enumerate(table.waiting, 1):
+        if waiter.account == account:
+            view = pb.PrivateView()
+            view.waiting.position, view.waiting.amount = position, waiter.amount
+            view.waiting.seat, view.waiting.expires_at_ms = waiter.seat, waiter.expires_at_ms
+            return view
+    return None
+
+
 def last_top_up(sitting: Sitting) -> TopUp | None:
     """Return how far the sitting's last request for more chips has come; None = there was none."""
     if not sitting.top_up_no:

@@ -84,6 +84,28 @@ class TableServicer(rpc.TableServiceServicer):
         actor = await self._registry.get(request.table, who.account)
         return await handlers.take_seat(actor, who.account, request, self._registry.profiles.of(who))
 
+    async def JoinWaitingList(self, request: pb.JoinWaitingListRequest, context: Context) -> pb.JoinWaitingListResponse:
+        require("player")
+        account = caller().account
+        if self._registry.is_over(request.table):
+            raise Refused("TABLE_NOT_OPEN", "the table is closed")
+        actor = await self._registry.get(request.table, account)
+        outcome = await handlers.perform(actor, account, "join_waiting_list", request)
+        places = [waiter.account for waiter in actor.table.waiting]
+        position = places.index(account) + 1 if account in places else 0
+        return pb.JoinWaitingListResponse(position=position, version=outcome.version)
+
+    async def LeaveWaitingList(
+        self, request: pb.LeaveWaitingListRequest, context: Context
+    ) -> pb.LeaveWaitingListResponse:
+        require("player")
+        account = caller().account
+        if self._registry.is_over(request.table):
+            raise Refused("NOT_WAITING", "the table is closed, and nobody waits there")
+        actor = await self._registry.get(request.table, account)
+        outcome = await handlers.perform(actor, account, "leave_waiting_list", request)
+        return pb.LeaveWaitingListResponse(version=outcome.version)
+
     async def AddChips(self, request: pb.AddChipsRequest, context: Context) -> pb.AddChipsResponse:
         outcome = await self._play("add_chips", request)
         return pb.AddChipsResponse(top_up_no=outcome.number, version=outcome.version)

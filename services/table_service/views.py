@@ -26,7 +26,7 @@ _PHASES = {
 }
 AT_A_SEAT = (Sit.RESERVED, Sit.SEATED, Sit.LEAVING)
 
-_FREE, _BETWEEN_HANDS, _NOT_DEALT_IN = 1, 12, 15
+_FREE, _BETWEEN_HANDS, _NOT_DEALT_IN = 2, 12, 15
 """How much is seen of a seat that nobody has, or whose player is in no hand, or was not dealt in."""
 
 
@@ -72,7 +72,8 @@ class PublicView:
             head.street = hand.street
             _put_hand(tail, hand)
         parts = [self._config_part(table), head.SerializeToString(), *self._seat_parts(table, here)]
-        return b"".join([*parts, tail.SerializeToString(), self._last_hand_part(table)])
+        waiting = pb.TableView(waiting=len(table.waiting)).SerializeToString()
+        return b"".join([*parts, tail.SerializeToString(), self._last_hand_part(table), waiting])
 
     def _config_part(self, table: Table) -> bytes:
         if table.config is None or self._config[0] is not table.config:
@@ -87,7 +88,7 @@ class PublicView:
         parts = []
         for seat in range(1, seats + 1):
             sitting = by_seat.get(seat)
-            shown = _free(seat) if sitting is None else (*_of_sitting(sitting, here), *_of_hand(hand, seat))
+            shown = _free(table, seat) if sitting is None else (*_of_sitting(sitting, here), *_of_hand(hand, seat))
             found = self._seats.get(seat)
             if found is None or found[0] != shown:
                 found = self._seats[seat] = (shown, _seat_part(shown))
@@ -136,8 +137,9 @@ def _put_hand(view: pb.TableView, hand: Hand) -> None:
         view.turn.deadline_ms = hand.deadline_ms
 
 
-def _free(seat: int) -> tuple[Any, ...]:
-    return (seat,)
+def _free(table: Table, seat: int) -> tuple[Any, ...]:
+    """What is seen of a free seat: until when it is kept for somebody from the waiting list."""
+    return (seat, next((waiter.expires_at_ms for waiter in table.waiting if waiter.seat == seat), 0))
 
 
 def _of_sitting(sitting: Sitting, here: Container[str] | None) -> tuple[Any, ...]:
@@ -183,7 +185,9 @@ def _seat_part(shown: tuple[Any, ...]) -> bytes:
     """Return a seat's part of a ``TableView``, from what ``_of_sitting`` and ``_of_hand`` say of it."""
     view = pb.TableView()
     out = view.seats.add(seat=shown[0])
-    if len(shown) > _FREE:
+    if len(shown) == _FREE:
+        out.offered_until_ms = shown[1]
+    else:
         out.account, out.status, out.stack, out.pending, out.sitting_out, out.sitting_no = shown[1:7]
         out.leaves_at_ms, out.hands_missed, out.time_chips, out.connection = shown[7:11]
         put_profile(out, shown[11])
@@ -236,6 +240,7 @@ def summary(table: Table) -> pb.TableSummary:
         life=pb.TableLife.ValueType(int(table.life)),
         paused=table.stands_for,
         hand_no=table.hand_no,
+        waiting=len(table.waiting),
         version=table.version,
         playing=sum(s.status is Sit.SEATED and not s.sitting_out for s in table.sittings.values()),
         suggested_buy_in=suggested_buy_in(config),

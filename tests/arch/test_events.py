@@ -38,14 +38,14 @@ NOT_IN_LINE = {
     "TopUpRequested", "TopUpPending", "TopUpRefused", "ChipsAdded", "SatOut", "SatIn", "PreferencesSet",
     "LeaveRequested", "DeckReady", "AntesOpened", "AntePosted", "AnteMissed", "AntesReturned", "DealRequested",
     "CardsDealt", "TurnStarted", "ClockRestarted", "ClockExtended", "ActionTaken", "UncalledReturned", "ShowPrompted",
-    "HandShown",
+    "HandShown", "SeatOffered",
     "HandMucked", "PotAwarded", "HandEnded", "HandVoided", "TableHandVerified",
 }  # fmt: skip
 """Events that change nothing of a table's line in the lobby."""
 
 NOT_JUDGED = {
     "TopUpRequested", "TopUpRefused", "PlayerLeft", "CashOutHeld", "DeckReady", "TablePaused", "TableResumed",
-    "TableDraining", "TableClosing", "TableClosed",
+    "TableDraining", "TableClosing", "TableClosed", "WaitingJoined", "WaitingLeft", "SeatOffered",
 }  # fmt: skip
 """Events that no hand's money depends on: the referee's second opinion need not know them."""
 

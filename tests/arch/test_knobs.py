@@ -38,6 +38,7 @@ NOT_JUDGED = {
     "pre_check_call_any": "a check or call that was chosen ahead is a check or call",
     "auto_post_default": "what a player has switched on is an event",
     "muck_losing_default": "what a player has switched on is an event",
+    **dict.fromkeys(("waiting_list", "offer_ms"), "who waits for a seat has no chips at the table"),
     **dict.fromkeys(
         ("min_buy_in", "max_buy_in", "top_up", "rathole_ms"), "chips come from the wallet, which has moved them"
     ),

@@ -70,6 +70,7 @@ def _prompts(table: WatchedTable) -> Iterator[cmd.Command]:
 def _strangers() -> Iterator[cmd.Command]:
     yield cmd.Act(NOBODY, 1, Verb.FOLD)
     yield cmd.UseTimeChip(NOBODY, 1)
+    yield cmd.LeaveWaitingList(NOBODY)
     yield cmd.PostAnte(NOBODY, 1)
     yield cmd.ChooseShow(NOBODY, 1, show=False)
     yield cmd.SitOut(NOBODY)
@@ -89,7 +90,13 @@ def _seats(table: WatchedTable) -> Iterator[cmd.Command]:
     yield from [cmd.TakeSeat(NOBODY, seat, least) for seat, taken in enumerate(state.seats) if taken]
     if state.life is not Life.OPEN or all(state.seats[1 : config.ruleset.seats + 1]):
         yield cmd.TakeSeat(NOBODY, None, least)
+    yield from [cmd.TakeSeat(NOBODY, waiter.seat, least) for waiter in state.waiting if waiter.seat]
+    yield from [cmd.JoinWaitingList(waiter.account, least) for waiter in state.waiting]
+    yield from [cmd.JoinWaitingList(NOBODY, amount) for amount in (least - 1, 0, -1)]
+    if config.ruleset.waiting_list is None or len(state.waiting) >= config.ruleset.waiting_list:
+        yield cmd.JoinWaitingList(NOBODY, least)
     for sitting in state.sittings.values():
+        yield cmd.JoinWaitingList(sitting.account, least)
         yield cmd.TakeSeat(sitting.account, None, least)
         yield from [cmd.AddChips(sitting.account, amount) for amount in (0, -1, -HUGE)]
         if most is not None:

@@ -24,6 +24,7 @@ def deadlines(state: Table) -> list[int]:
     """Every clock that runs."""
     reserved = [s.expires_at_ms for s in state.sittings.values() if s.status is Sit.RESERVED]
     hand = state.hand
+    reserved += [waiter.expires_at_ms for waiter in state.waiting if waiter.seat]
     reserved += [s.out_until_ms for s in state.sittings.values() if s.sitting_out and _may_lose_the_seat(state, s)]
     of_hand = [] if hand is None else [hand.deadline_ms, *[prompt.deadline_ms for prompt in hand.prompts]]
     return [deadline for deadline in reserved + of_hand if deadline]
@@ -198,8 +199,7 @@ class Moves(WatchedTable):
     def join(self, n: int, preferences: int, *, funded: bool = True) -> None:
         """Somebody new takes any seat, when there is one; whoever waits to be paid out is not new."""
         free = [account for account in ACCOUNTS if self.state.of(account) is None]
-        full = all(self.state.seats[1 : self.config.ruleset.seats + 1])
-        if self.state.life is not Life.OPEN or full or not free:
+        if self.state.life is not Life.OPEN or not free or self._is_full(free[0]):
             return
         choices = (None, True, False)
         auto_post, muck = choices[preferences % 3], choices[preferences // 3 % 3]
@@ -215,6 +215,11 @@ class Moves(WatchedTable):
         assert isinstance(asked, ev.BuyInRequested)
         if funded:
             self.commit(cmd.RecordFunding(asked.sitting_no, asked.amount))
+
+    def _is_full(self, account: str) -> bool:
+        """Whether every seat is taken, or kept for somebody else."""
+        kept = {waiter.seat for waiter in self.state.waiting if waiter.account != account}
+        return all(self.state.seats[seat] or seat in kept for seat in range(1, self.config.ruleset.seats + 1))
 
     def top_up(self, n: int) -> None:
         """Somebody asks for chips, if he may, and is paid at once."""
@@ -240,6 +245,9 @@ class Moves(WatchedTable):
             cmd.DrainTable("op"),
             cmd.CloseTable("op") if n % 8 == 0 else cmd.Tick(),
             cmd.VoidHand(hand_no, "test", "op"),
+            cmd.JoinWaitingList(account, max(self.amount(n // 10), self.absences.owed(account, self.now_ms) or 0)),
+            cmd.JoinWaitingList(ACCOUNTS[-1 - n % 3], self.amount(n // 10)),
+            cmd.LeaveWaitingList(account),
             cmd.UseTimeChip(self.on_turn if turn_id else account, turn_id),
             cmd.ProtectTurn(turn_id),
         )

@@ -74,6 +74,8 @@ DRAWN = st.builds(
     time_bank_refill_hands=st.sampled_from([None, 1, 2]),
     reconnect_ms=st.sampled_from([None, None, 1_000, 120_000]),
     show_connection=st.booleans(),
+    waiting_list=st.sampled_from([None, 1, 3]),
+    offer_ms=st.sampled_from([None, 5_000, 600_000]),
 )
 
 

@@ -16,6 +16,7 @@ from tests.property.pot_watch import PotWatch
 from tests.property.purse import Purse
 from tests.property.shuffled import ShuffledDealer
 from tests.property.start_watch import StartWatch
+from tests.property.waiting_watch import WaitingWatch
 from tests.property.waits import Awaited, awaited
 from tests.support.checked_table import CheckedTable
 
@@ -34,6 +35,7 @@ class WatchedTable(CheckedTable):
         self.starts = StartWatch(config)
         self.absences = AbsenceWatch(config)
         self.extensions = ExtensionWatch(config)
+        self.list = WaitingWatch(config)
         self.awaited = Awaited.NOTHING
         self.sound = True
         super().__init__(config, self.dealer, refold=False)
@@ -48,7 +50,9 @@ class WatchedTable(CheckedTable):
         self.starts.see(events, self.now_ms)
         self.absences.see(events, self.now_ms)
         self.extensions.see(events, self.now_ms)
+        self.list.see(events, self.now_ms)
         super().written(version, events)
+        self.list.check(self.state)
         self._check_chips()
         self.awaited = awaited(self.state)
         self._check_bytes(events)

@@ -359,7 +359,8 @@ DECIDES_NOTHING_ABOUT_OTHERS = {
     "ListHeldCashOuts", "ListProposals", "WatchLobby", "GetMe", "WatchMe", "WatchAccount",
     "ListHands", "GetHand",  # one's own, and what everybody could see
     "Play", "TakeSeat", "AddChips", "LeaveSeat", "SitOut", "SitIn", "SetPreferences", "PostAnte", "Act",
-    "UseTimeChip", "SetPreAction", "ClearPreAction", "ChooseShow",  # a player's own
+    "JoinWaitingList", "LeaveWaitingList", "UseTimeChip", "SetPreAction", "ClearPreAction",
+    "ChooseShow",  # a player's own
 }  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from stud_core.decide import (
     time_bank,
     timeouts,
     verdicts,
+    waiting,
 )
 from stud_core.decide.draft import Answer, Draft
 from stud_core.events import Event
@@ -39,6 +40,8 @@ _HANDLERS: Final[dict[type, Callable[[Table, Any, Context], Answer]]] = {
     cmd.SitIn: seating.sit_in,
     cmd.SetPreferences: seating.set_preferences,
     cmd.LeaveSeat: seating.leave_seat,
+    cmd.JoinWaitingList: waiting.join,
+    cmd.LeaveWaitingList: waiting.leave,
     cmd.AddChips: money.add_chips,
     cmd.RecordTopUp: money.record_top_up,
     cmd.RecordTopUpDeclined: money.record_top_up_declined,

@@ -10,6 +10,7 @@ from stud_core import events as ev
 from stud_core.decide.away import send_off_idle
 from stud_core.decide.draft import Draft
 from stud_core.decide.returning import back_until
+from stud_core.decide.waiting import offer_seats
 from stud_core.presence import in_hand
 from stud_core.ruleset import TableConfig, TopUp
 from stud_core.state import Life, Sit, Sitting
@@ -24,6 +25,7 @@ def release(draft: Draft, sitting: Sitting, reason: str) -> None:
     draft.emit(ev.SeatReleased(sitting.sitting_no, sitting.seat, reason))
     currency = draft.state.rules.currency
     draft.emit(ev.CashOutRequested(currency, sitting.sitting_no, sitting.account, claim=None, after_hand=0))
+    offer_seats(draft)
 
 
 def free_leavers(draft: Draft) -> None:
@@ -44,6 +46,7 @@ def free_leavers(draft: Draft) -> None:
                 back_until_ms=back_until(state, sitting, draft.ctx.now_ms),
             )
         )
+    offer_seats(draft)
 
 
 def add_pending_chips(draft: Draft) -> None:

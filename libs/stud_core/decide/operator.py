@@ -13,6 +13,7 @@ from stud_core.commands import Context
 from stud_core.decide import antes, showing
 from stud_core.decide.boundary import go_on_closing
 from stud_core.decide.draft import Answer, Draft
+from stud_core.decide.waiting import offer_seats
 from stud_core.rejection import Reason, Rejection
 from stud_core.state import (
     CASH_OUT_BLOCKED,
@@ -67,7 +68,7 @@ def pause_table(state: Table, command: cmd.PauseTable, _ctx: Context) -> Answer:
     return [ev.TablePaused(command.reason or "PAUSED", command.operator)]
 
 
-def resume_table(state: Table, command: cmd.ResumeTable, _ctx: Context) -> Answer:
+def resume_table(state: Table, command: cmd.ResumeTable, ctx: Context) -> Answer:
     """End a pause, and draining; not while a pause about money stands."""
     if state.life is Life.CLOSED:
         return _not_open(state)
@@ -79,7 +80,10 @@ def resume_table(state: Table, command: cmd.ResumeTable, _ctx: Context) -> Answe
         return Rejection(Reason.TABLE_PAUSED, _WHAT_STANDS[state.standing])
     if not (state.paused or state.parked) and state.life is not Life.DRAINING:
         return Rejection(Reason.TABLE_NOT_PAUSED, "the table is neither paused nor draining")
-    return [ev.TableResumed(command.operator)]
+    draft = Draft(state, ctx)
+    draft.emit(ev.TableResumed(command.operator))
+    offer_seats(draft)
+    return draft
 
 
 def drain_table(state: Table, command: cmd.DrainTable, ctx: Context) -> Answer:

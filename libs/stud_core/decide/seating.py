@@ -6,15 +6,14 @@ from typing import Final
 
 from stud_core import commands as cmd
 from stud_core import events as ev
-from stud_core.amounts import MAX_AMOUNT
 from stud_core.commands import Context
 from stud_core.decide import acting, antes, showing
 from stud_core.decide.away import put_out
 from stud_core.decide.boundary import SEAT_LEFT, boundary, release
+from stud_core.decide.buying_in import outside_limits
 from stud_core.decide.draft import Answer, Draft
-from stud_core.decide.returning import left_behind
 from stud_core.decide.rules import cite
-from stud_core.house_rules.saying import seconds
+from stud_core.decide.waiting import free_seats, offer_seats
 from stud_core.prompts import answered_by
 from stud_core.rejection import Reason, Rejection
 from stud_core.state import Life, Phase, Sit, Sitting, Table
@@ -35,20 +34,24 @@ def take_seat(state: Table, command: cmd.TakeSeat, ctx: Context) -> Answer:
     if command.seat is not None and not 1 <= command.seat <= seats:
         text = f"seats are numbered 1 to {seats}"
         return Rejection(Reason.SEAT_OUT_OF_RANGE, text, rule, field="seat", least=1, most=seats)
-    if command.seat is not None and state.seats[command.seat]:
-        return Rejection(Reason.SEAT_TAKEN, f"seat {command.seat} is taken")
-    seat = command.seat or next((s for s in range(1, seats + 1) if not state.seats[s]), 0)
-    if not seat:
-        return Rejection(Reason.TABLE_FULL, f"all {seats} seats are taken", rule)
+    free = free_seats(state, command.account)
+    if command.seat is not None and command.seat not in free:
+        kept = "taken" if state.seats[command.seat] else "kept for somebody from the waiting list"
+        return Rejection(Reason.SEAT_TAKEN, f"seat {command.seat} is {kept}")
+    if not free:
+        kept = "" if all(state.seats[1 : seats + 1]) else ", or kept for the waiting list"
+        return Rejection(Reason.TABLE_FULL, f"all {seats} seats are taken{kept}", rule)
+    seat = command.seat or free[0]
     alike = _of_that_name(state, command.profile)
     if alike is not None:
         text = f"somebody at the table is called {alike.name!r}, which looks the same: choose another"
         return Rejection(Reason.NAME_TAKEN, text)
-    outside = _outside_limits(state, command.account, command.amount, ctx.now_ms)
+    outside = outside_limits(state, command.account, command.amount, ctx.now_ms)
     if outside is not None:
         return outside
     auto_post, muck = command.auto_post, command.muck_losing
-    return [
+    draft = Draft(state, ctx)
+    draft.emit(
         ev.BuyInRequested(
             currency=config.currency,
             stacked=config.stacked,
@@ -61,7 +64,9 @@ def take_seat(state: Table, command: cmd.TakeSeat, ctx: Context) -> Answer:
             muck_losing=ruleset.muck_losing_default if muck is None else muck,
             profile=command.profile,
         )
-    ]
+    )
+    offer_seats(draft)  # whoever was offered another seat leaves that one to the next
+    return draft
 
 
 def _of_that_name(state: Table, profile: ev.Profile | None) -> ev.Profile | None:
@@ -71,25 +76,6 @@ def _of_that_name(state: Table, profile: ev.Profile | None) -> ev.Profile | None
             other = state.sittings[number].profile
             if other is not None and other.name_key == profile.name_key:
                 return other
-    return None
-
-
-def _outside_limits(state: Table, account: str, amount: int, now_ms: int) -> Rejection | None:
-    """Refuse a buy-in that is too small or too large; whoever left a short while ago brings back what they took."""
-    config = state.rules
-    least, most = config.min_buy_in, MAX_AMOUNT if config.max_buy_in is None else config.max_buy_in
-    left = left_behind(state, account, now_ms)
-    back = 0 if left is None else min(left.stack, most)
-    if amount < least:
-        text, rule = f"the minimum buy-in is {least}, not {amount}", cite(config.ruleset, "P4", "W2")
-        return Rejection(Reason.BUY_IN_TOO_SMALL, text, rule, least=max(least, back), most=most)
-    if left is not None and amount < back:
-        wait = seconds(1000 * -(-(left.until_ms - now_ms) // 1000))
-        text = f"the account left this table with {left.stack}: for {wait} more it buys in for {back} at least"
-        return Rejection(Reason.BUY_IN_TOO_SMALL, f"{text}, not {amount}", "B.19", least=back, most=most)
-    if amount > most:
-        text, rule = f"the maximum buy-in is {most}, not {amount}", cite(config.ruleset, "P3", "B.19")
-        return Rejection(Reason.BUY_IN_TOO_LARGE, text, rule, least=max(least, back), most=most)
     return None
 
 
@@ -119,6 +105,7 @@ def record_funding_declined(state: Table, command: cmd.RecordFundingDeclined, ct
         return Rejection(Reason.ALREADY_DONE, f"sitting {sitting.sitting_no} waits for no buy-in")
     draft = Draft(state, ctx)
     draft.emit(ev.SeatReleased(sitting.sitting_no, sitting.seat, command.reason, command.balance))
+    offer_seats(draft)
     return draft
 
 

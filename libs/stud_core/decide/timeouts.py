@@ -11,6 +11,7 @@ from stud_core.decide.away import put_out, send_off_idle
 from stud_core.decide.boundary import RESERVATION_EXPIRED, free_leavers, go_on_closing, release
 from stud_core.decide.draft import Answer, Draft
 from stud_core.decide.seating import RESERVATION_MS
+from stud_core.decide.waiting import expire_offers, offer_again
 from stud_core.state import Hand, Phase, Sit, Sitting, Table
 from stud_core.timers import next_deadline
 
@@ -34,6 +35,7 @@ def tick(state: Table, _command: cmd.Tick, ctx: Context) -> Answer:
                 _miss_prompt(draft, prompt.seat, hand.phase)
     if send_off_idle(draft):
         free_leavers(draft)
+    expire_offers(draft)
     go_on_closing(draft)
     return draft
 
@@ -71,8 +73,8 @@ def _sit_out(draft: Draft, seat: int, reason: ev.OutReason) -> None:
 
 
 def restart_clocks(state: Table, command: cmd.RestartClocks, ctx: Context) -> Answer:
-    """Give the open turn, each open prompt and whoever sits out a fresh full deadline: an outage of ours never folds a
-    player, and takes nobody's seat.
+    """Give the open turn, each open prompt, whoever sits out and each offer of a seat a fresh full deadline: an outage
+    of ours never folds a player, and takes nobody's seat.
     """
     draft = Draft(state, ctx)
     if state.hand is not None:
@@ -82,6 +84,7 @@ def restart_clocks(state: Table, command: cmd.RestartClocks, ctx: Context) -> An
         if sitting.out_until_ms:
             number = sitting.sitting_no
             draft.emit(ev.ClockRestarted(None, None, draft.deadline(clock), command.reason, number))
+    offer_again(draft)
     return draft
 
 

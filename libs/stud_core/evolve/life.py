@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from stud_core import events as ev
 from stud_core.evolve.changes import lift, own
 from stud_core.state import DEALER_SILENT, DISPUTED, SETTLEMENT_BLOCKED, SYSTEM_PAUSES, Life, Table
@@ -65,11 +67,14 @@ def _resumed(state: Table, event: ev.TableResumed) -> None:
 
 
 def _draining(state: Table, _event: ev.TableDraining) -> None:
+    """Offers end, since nobody can sit down now; the waiting list stays."""
     state.life = Life.DRAINING
+    state.waiting = tuple([replace(waiter, seat=0, expires_at_ms=0) for waiter in state.waiting])
 
 
 def _closing(state: Table, _event: ev.TableClosing) -> None:
     state.life = Life.CLOSING
+    state.waiting = ()
 
 
 def _closed(state: Table, _event: ev.TableClosed) -> None:

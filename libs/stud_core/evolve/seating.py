@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from stud_core import events as ev
 from stud_core.evolve.changes import lift, own, put
-from stud_core.state import CASH_OUT_BLOCKED, Left, Sit, Sitting, Table
+from stud_core.state import CASH_OUT_BLOCKED, Left, Sit, Sitting, Table, Waiter
 
 
 def _buy_in_requested(state: Table, event: ev.BuyInRequested) -> None:
@@ -25,6 +27,8 @@ def _buy_in_requested(state: Table, event: ev.BuyInRequested) -> None:
     )
     state.seats = put(state.seats, event.seat, event.sitting_no)
     state.next_sitting_no = event.sitting_no + 1
+    if state.waiting:
+        _no_longer_waits(state, event.account)
 
 
 def _player_seated(state: Table, event: ev.PlayerSeated) -> None:
@@ -138,6 +142,29 @@ def _preferences_set(state: Table, event: ev.PreferencesSet) -> None:
     sitting.muck_losing = event.muck_losing
 
 
+def _waiting_joined(state: Table, event: ev.WaitingJoined) -> None:
+    state.waiting += (Waiter(event.account, event.amount),)
+
+
+def _waiting_left(state: Table, event: ev.WaitingLeft) -> None:
+    _no_longer_waits(state, event.account)
+
+
+def _no_longer_waits(state: Table, account: str) -> None:
+    state.waiting = tuple([waiter for waiter in state.waiting if waiter.account != account])
+
+
+def _seat_offered(state: Table, event: ev.SeatOffered) -> None:
+    state.waiting = tuple(
+        [
+            replace(waiter, seat=event.seat, expires_at_ms=event.expires_at_ms)
+            if waiter.account == event.account
+            else waiter
+            for waiter in state.waiting
+        ]
+    )
+
+
 APPLY: Final[dict[type, Callable[[Table, Any], None]]] = {
     ev.BuyInRequested: _buy_in_requested,
     ev.PlayerSeated: _player_seated,
@@ -153,4 +180,7 @@ APPLY: Final[dict[type, Callable[[Table, Any], None]]] = {
     ev.SatOut: _sat_out,
     ev.SatIn: _sat_in,
     ev.PreferencesSet: _preferences_set,
+    ev.WaitingJoined: _waiting_joined,
+    ev.WaitingLeft: _waiting_left,
+    ev.SeatOffered: _seat_offered,
 }

@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement
 from stud_core.events import DealMode
 from stud_core.house_rules.saying import WORDS, limit, money, seconds, span, within
 from stud_core.river import RiverPlan, river_plan
-from stud_core.ruleset import BringInKind, DealOrigin, HeadsUp, Ruleset, TableConfig, TopUp
+from stud_core.ruleset import OFFER_MS, BringInKind, DealOrigin, HeadsUp, Ruleset, TableConfig, TopUp
 
 
 def table(config: TableConfig) -> str:
@@ -43,7 +43,19 @@ def buying_in(config: TableConfig) -> str:
     if rules.rathole_ms:
         but = " (or the maximum, if that is less)" if top else ""
         back = f" If you leave and come back within {span(rules.rathole_ms)}, you bring what you left with{but}."
-    return f"{least}{limits}.{back} You may ask for more chips, in a hand too; {more[rules.top_up]}{never}"
+    wait = _waiting(rules)
+    return f"{least}{limits}.{back}{wait} You may ask for more chips, in a hand too; {more[rules.top_up]}{never}"
+
+
+def _waiting(rules: Ruleset) -> str:
+    if rules.waiting_list is None:
+        return ""
+    places = "one place" if rules.waiting_list == 1 else f"{rules.waiting_list} places"
+    return (
+        f" When no seat is free you may join the waiting list of {places}: whoever waits longest is offered the "
+        f"next free seat, which is kept for them for {span(rules.offer_ms or OFFER_MS)}; whoever lets it pass is off "
+        "the list."
+    )
 
 
 def antes(config: TableConfig) -> str:

@@ -10,12 +10,13 @@ from typing import Any, Final
 
 from stud_core.events import Event
 from stud_core.state import Table
-from stud_replay.words import betting, ending, hand, life, seats
+from stud_replay.words import betting, ending, hand, life, seats, waiting
 from stud_replay.words.saying import Told
 
 _SAY: Final[dict[type, Callable[[Table, Any], Told]]] = {
     **life.SAY,
     **seats.SAY,
+    **waiting.SAY,
     **hand.SAY,
     **betting.SAY,
     **ending.SAY,

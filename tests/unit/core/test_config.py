@@ -104,6 +104,8 @@ def opened(knob: str, value: object) -> Rejection | None:
         pytest.param("time_bank_chips", marks=pytest.mark.knob("time_bank_chips", 0, 1, 20, 21)),
         pytest.param("time_bank_refill_hands", marks=pytest.mark.knob("time_bank_refill_hands", 0, 1, 1_000, 1_001)),
         pytest.param("reconnect_ms", marks=pytest.mark.knob("reconnect_ms", 999, 1_000, 120_000, 120_001)),
+        pytest.param("waiting_list", marks=pytest.mark.knob("waiting_list", 0, 1, 100, 101)),
+        pytest.param("offer_ms", marks=pytest.mark.knob("offer_ms", 4_999, 5_000, 600_000, 600_001)),
     ],
 )
 def test_a_number_lies_within_its_bounds(knob: str, request: pytest.FixtureRequest):

@@ -35,6 +35,7 @@ ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests/golden/rules"
 RAKED = knobs(PLAYNOW, rake_bps=500)
 BANKED = knobs(PLAYNOW, time_bank_ms=30_000)
+WAITING = knobs(PLAYNOW, waiting_list=10)
 
 CLOCKS = (0, 1_000, 10_000, 12_500, 600_000)
 
@@ -64,6 +65,8 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "time_bank_chips": (None, 2, 5, 20),
     "time_bank_refill_hands": (None, 1, 2, 50),
     "reconnect_ms": (None, 1_000, 20_000, 120_000),
+    "waiting_list": (None, 1, 2, 100),
+    "offer_ms": (None, 5_000, 60_000, 600_000),
 }
 
 # Where a knob shows only together with another one.
@@ -74,6 +77,7 @@ BASES: dict[str, Ruleset] = {
     "no_rake_before_fourth": RAKED,
     "time_bank_chips": BANKED,
     "time_bank_refill_hands": BANKED,
+    "offer_ms": WAITING,
 }
 
 PARAMETERS: dict[str, tuple[Any, ...]] = {
@@ -253,6 +257,16 @@ def test_every_table_parameter_makes_another_page(rules: Ruleset, parameter: str
             "If the connection is lost when they are over you have 20 seconds more, once in a hand.",
         ),
         ({"show_connection": True}, "hand on. Everybody sees whose connection is lost. If you press Sit Out"),
+        ({"waiting_list": 10}, "no seat is free you may join the waiting list of 10 places: whoever waits longest is"),
+        (
+            {"waiting_list": 10},
+            "which is kept for them for 30 seconds; whoever lets it pass is off the list. You may ask",
+        ),
+        (
+            {"waiting_list": 1, "offer_ms": 60_000},
+            "the waiting list of one place: whoever waits longest is offered the",
+        ),
+        ({"waiting_list": 1, "offer_ms": 60_000}, "kept for them for 1 minute; whoever"),
         ({"seats": 2}, "Two players, one seat each."),
         ({"seats": 6}, "With six seats the deck always has a last card for every player."),
         ({"seats": 7, "river_burn_reserve": 0}, "(the burn is left out if it takes the last one needed)."),

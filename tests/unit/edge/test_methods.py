@@ -17,6 +17,7 @@ def test_everything_that_a_player_does_is_there_but_what_needs_two_streams():
     assert PLAYER_CALLS - paths == {f"{TABLE}Play"}
     played = "ListTables GetTable TakeSeat AddChips LeaveSeat SitOut SitIn SetPreferences PostAnte Act UseTimeChip"
     assert {f"{TABLE}{name}" for name in f"{played} SetPreAction ClearPreAction ChooseShow Watch".split()} <= paths
+    assert {f"{TABLE}{name}" for name in ("JoinWaitingList", "LeaveWaitingList")} <= paths
     assert {f"{TABLE}{name}" for name in ("CreateTable", "VoidHand", "Play")} & paths == set()
 
 

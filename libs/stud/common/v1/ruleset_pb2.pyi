@@ -307,6 +307,8 @@ class Ruleset(_message.Message):
     TIME_BANK_REFILL_HANDS_FIELD_NUMBER: _builtins.int
     RECONNECT_MS_FIELD_NUMBER: _builtins.int
     SHOW_CONNECTION_FIELD_NUMBER: _builtins.int
+    WAITING_LIST_FIELD_NUMBER: _builtins.int
+    OFFER_MS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """"playnow", "william_hill", or a name of the operator's own: 1 to 64 printable characters."""
     version: _builtins.int
@@ -387,6 +389,10 @@ class Ruleset(_message.Message):
     """
     show_connection: _builtins.bool
     """Whether everybody sees which players have a stream of this table open."""
+    waiting_list: _builtins.int
+    """Places of the waiting list, 1 to 100; absent = there is none."""
+    offer_ms: _builtins.int
+    """How long a seat that is offered to somebody from the waiting list is kept for them, 5000 to 600000; absent = 30000."""
     @_builtins.property
     def min_buy_in(self) -> Global___BuyInLimit:
         """Least stack to sit down with."""
@@ -437,11 +443,15 @@ class Ruleset(_message.Message):
         time_bank_refill_hands: _builtins.int | None = ...,
         reconnect_ms: _builtins.int | None = ...,
         show_connection: _builtins.bool = ...,
+        waiting_list: _builtins.int | None = ...,
+        offer_ms: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_rake_cap", b"_rake_cap", "_reconnect_ms", b"_reconnect_ms", "_sit_out_max_hands", b"_sit_out_max_hands", "_sit_out_max_ms", b"_sit_out_max_ms", "_time_bank_chips", b"_time_bank_chips", "_time_bank_refill_hands", b"_time_bank_refill_hands", "max_buy_in", b"max_buy_in", "min_buy_in", b"min_buy_in", "rake_cap", b"rake_cap", "reconnect_ms", b"reconnect_ms", "sit_out_max_hands", b"sit_out_max_hands", "sit_out_max_ms", b"sit_out_max_ms", "time_bank_chips", b"time_bank_chips", "time_bank_refill_hands", b"time_bank_refill_hands"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_offer_ms", b"_offer_ms", "_rake_cap", b"_rake_cap", "_reconnect_ms", b"_reconnect_ms", "_sit_out_max_hands", b"_sit_out_max_hands", "_sit_out_max_ms", b"_sit_out_max_ms", "_time_bank_chips", b"_time_bank_chips", "_time_bank_refill_hands", b"_time_bank_refill_hands", "_waiting_list", b"_waiting_list", "max_buy_in", b"max_buy_in", "min_buy_in", b"min_buy_in", "offer_ms", b"offer_ms", "rake_cap", b"rake_cap", "reconnect_ms", b"reconnect_ms", "sit_out_max_hands", b"sit_out_max_hands", "sit_out_max_ms", b"sit_out_max_ms", "time_bank_chips", b"time_bank_chips", "time_bank_refill_hands", b"time_bank_refill_hands", "waiting_list", b"waiting_list"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rake_cap", b"_rake_cap", "_reconnect_ms", b"_reconnect_ms", "_sit_out_max_hands", b"_sit_out_max_hands", "_sit_out_max_ms", b"_sit_out_max_ms", "_time_bank_chips", b"_time_bank_chips", "_time_bank_refill_hands", b"_time_bank_refill_hands", "action_clock_ms", b"action_clock_ms", "ante_clock_ms", b"ante_clock_ms", "auto_post_default", b"auto_post_default", "away_folds_now", b"away_folds_now", "bring_in", b"bring_in", "burns", b"burns", "community_counts_for_first", b"community_counts_for_first", "completion_counts_as_raise", b"completion_counts_as_raise", "deal_origin", b"deal_origin", "heads_up", b"heads_up", "heads_up_counts_all_in", b"heads_up_counts_all_in", "max_buy_in", b"max_buy_in", "max_raises", b"max_raises", "min_buy_in", b"min_buy_in", "muck_losing_default", b"muck_losing_default", "name", b"name", "no_rake_before_fourth", b"no_rake_before_fourth", "odd_units", b"odd_units", "open_pair", b"open_pair", "pre_actions", b"pre_actions", "pre_check_call_any", b"pre_check_call_any", "pre_fold_is_literal", b"pre_fold_is_literal", "rake_bps", b"rake_bps", "rake_cap", b"rake_cap", "rathole_ms", b"rathole_ms", "reconnect_ms", b"reconnect_ms", "river_burn_reserve", b"river_burn_reserve", "river_shortage", b"river_shortage", "seats", b"seats", "short_all_in", b"short_all_in", "show_clock_ms", b"show_clock_ms", "show_connection", b"show_connection", "sit_out_max_hands", b"sit_out_max_hands", "sit_out_max_ms", b"sit_out_max_ms", "time_bank_chips", b"time_bank_chips", "time_bank_ms", b"time_bank_ms", "time_bank_refill_hands", b"time_bank_refill_hands", "top_up", b"top_up", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_offer_ms", b"_offer_ms", "_rake_cap", b"_rake_cap", "_reconnect_ms", b"_reconnect_ms", "_sit_out_max_hands", b"_sit_out_max_hands", "_sit_out_max_ms", b"_sit_out_max_ms", "_time_bank_chips", b"_time_bank_chips", "_time_bank_refill_hands", b"_time_bank_refill_hands", "_waiting_list", b"_waiting_list", "action_clock_ms", b"action_clock_ms", "ante_clock_ms", b"ante_clock_ms", "auto_post_default", b"auto_post_default", "away_folds_now", b"away_folds_now", "bring_in", b"bring_in", "burns", b"burns", "community_counts_for_first", b"community_counts_for_first", "completion_counts_as_raise", b"completion_counts_as_raise", "deal_origin", b"deal_origin", "heads_up", b"heads_up", "heads_up_counts_all_in", b"heads_up_counts_all_in", "max_buy_in", b"max_buy_in", "max_raises", b"max_raises", "min_buy_in", b"min_buy_in", "muck_losing_default", b"muck_losing_default", "name", b"name", "no_rake_before_fourth", b"no_rake_before_fourth", "odd_units", b"odd_units", "offer_ms", b"offer_ms", "open_pair", b"open_pair", "pre_actions", b"pre_actions", "pre_check_call_any", b"pre_check_call_any", "pre_fold_is_literal", b"pre_fold_is_literal", "rake_bps", b"rake_bps", "rake_cap", b"rake_cap", "rathole_ms", b"rathole_ms", "reconnect_ms", b"reconnect_ms", "river_burn_reserve", b"river_burn_reserve", "river_shortage", b"river_shortage", "seats", b"seats", "short_all_in", b"short_all_in", "show_clock_ms", b"show_clock_ms", "show_connection", b"show_connection", "sit_out_max_hands", b"sit_out_max_hands", "sit_out_max_ms", b"sit_out_max_ms", "time_bank_chips", b"time_bank_chips", "time_bank_ms", b"time_bank_ms", "time_bank_refill_hands", b"time_bank_refill_hands", "top_up", b"top_up", "version", b"version", "waiting_list", b"waiting_list"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__offer_ms: _TypeAlias = _typing.Literal["offer_ms"]  # noqa: Y015
+    _WhichOneofArgType__offer_ms: _TypeAlias = _typing.Literal["_offer_ms", b"_offer_ms"]  # noqa: Y015
     _WhichOneofReturnType__rake_cap: _TypeAlias = _typing.Literal["rake_cap"]  # noqa: Y015
     _WhichOneofArgType__rake_cap: _TypeAlias = _typing.Literal["_rake_cap", b"_rake_cap"]  # noqa: Y015
     _WhichOneofReturnType__reconnect_ms: _TypeAlias = _typing.Literal["reconnect_ms"]  # noqa: Y015
@@ -454,6 +464,10 @@ class Ruleset(_message.Message):
     _WhichOneofArgType__time_bank_chips: _TypeAlias = _typing.Literal["_time_bank_chips", b"_time_bank_chips"]  # noqa: Y015
     _WhichOneofReturnType__time_bank_refill_hands: _TypeAlias = _typing.Literal["time_bank_refill_hands"]  # noqa: Y015
     _WhichOneofArgType__time_bank_refill_hands: _TypeAlias = _typing.Literal["_time_bank_refill_hands", b"_time_bank_refill_hands"]  # noqa: Y015
+    _WhichOneofReturnType__waiting_list: _TypeAlias = _typing.Literal["waiting_list"]  # noqa: Y015
+    _WhichOneofArgType__waiting_list: _TypeAlias = _typing.Literal["_waiting_list", b"_waiting_list"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__offer_ms) -> _WhichOneofReturnType__offer_ms | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__rake_cap) -> _WhichOneofReturnType__rake_cap | None: ...
     @_typing.overload
@@ -466,6 +480,8 @@ class Ruleset(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__time_bank_chips) -> _WhichOneofReturnType__time_bank_chips | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__time_bank_refill_hands) -> _WhichOneofReturnType__time_bank_refill_hands | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__waiting_list) -> _WhichOneofReturnType__waiting_list | None: ...
 
 Global___Ruleset: _TypeAlias = Ruleset  # noqa: Y015
 

@@ -194,6 +194,16 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     """The cards are not a hand. INVALID_ARGUMENT."""
     REASON_NO_TIME_CHIP: _Reason.ValueType  # 110
     """No time chip is left, or there is no clock or time bank. FAILED_PRECONDITION."""
+    REASON_NO_WAITING_LIST: _Reason.ValueType  # 111
+    """The table has no waiting list. FAILED_PRECONDITION."""
+    REASON_ALREADY_WAITING: _Reason.ValueType  # 112
+    """The account is on the waiting list already. ALREADY_EXISTS."""
+    REASON_NOT_WAITING: _Reason.ValueType  # 113
+    """The account is not on the waiting list. FAILED_PRECONDITION."""
+    REASON_SEAT_FREE: _Reason.ValueType  # 114
+    """A seat is free: there is nothing to wait for. FAILED_PRECONDITION."""
+    REASON_WAITING_LIST_FULL: _Reason.ValueType  # 115
+    """Every place of the waiting list is taken. RESOURCE_EXHAUSTED."""
     REASON_STACKED_DECKS_OFF: _Reason.ValueType  # 100
     """Stacked decks are off at this dealer or table. FAILED_PRECONDITION."""
     REASON_DECK_ALREADY_COMMITTED: _Reason.ValueType  # 101
@@ -376,6 +386,16 @@ REASON_INVALID_CARDS: Reason.ValueType  # 94
 """The cards are not a hand. INVALID_ARGUMENT."""
 REASON_NO_TIME_CHIP: Reason.ValueType  # 110
 """No time chip is left, or there is no clock or time bank. FAILED_PRECONDITION."""
+REASON_NO_WAITING_LIST: Reason.ValueType  # 111
+"""The table has no waiting list. FAILED_PRECONDITION."""
+REASON_ALREADY_WAITING: Reason.ValueType  # 112
+"""The account is on the waiting list already. ALREADY_EXISTS."""
+REASON_NOT_WAITING: Reason.ValueType  # 113
+"""The account is not on the waiting list. FAILED_PRECONDITION."""
+REASON_SEAT_FREE: Reason.ValueType  # 114
+"""A seat is free: there is nothing to wait for. FAILED_PRECONDITION."""
+REASON_WAITING_LIST_FULL: Reason.ValueType  # 115
+"""Every place of the waiting list is taken. RESOURCE_EXHAUSTED."""
 REASON_STACKED_DECKS_OFF: Reason.ValueType  # 100
 """Stacked decks are off at this dealer or table. FAILED_PRECONDITION."""
 REASON_DECK_ALREADY_COMMITTED: Reason.ValueType  # 101

@@ -881,6 +881,88 @@ class CashOutHeld(_message.Message):
 Global___CashOutHeld: _TypeAlias = CashOutHeld  # noqa: Y015
 
 @_typing.final
+class WaitingJoined(_message.Message):
+    """An account is last on the waiting list."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACCOUNT_FIELD_NUMBER: _builtins.int
+    AMOUNT_FIELD_NUMBER: _builtins.int
+    account: _builtins.str
+    """Account."""
+    amount: _builtins.int
+    """What it means to sit down with, minor units."""
+    def __init__(
+        self,
+        *,
+        account: _builtins.str = ...,
+        amount: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "amount", b"amount"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WaitingJoined: _TypeAlias = WaitingJoined  # noqa: Y015
+
+@_typing.final
+class WaitingLeft(_message.Message):
+    """An account is off the waiting list."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACCOUNT_FIELD_NUMBER: _builtins.int
+    EXPIRED_FIELD_NUMBER: _builtins.int
+    account: _builtins.str
+    """Account."""
+    expired: _builtins.bool
+    """Whether it let an offer pass; else it asked for it."""
+    def __init__(
+        self,
+        *,
+        account: _builtins.str = ...,
+        expired: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "expired", b"expired"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WaitingLeft: _TypeAlias = WaitingLeft  # noqa: Y015
+
+@_typing.final
+class SeatOffered(_message.Message):
+    """A free seat is kept for an account from the waiting list; for the same account again: with a new time."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACCOUNT_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_MS_FIELD_NUMBER: _builtins.int
+    account: _builtins.str
+    """Account."""
+    seat: _builtins.int
+    """Seat 1 to 8."""
+    expires_at_ms: _builtins.int
+    """Until when, milliseconds since the epoch."""
+    def __init__(
+        self,
+        *,
+        account: _builtins.str = ...,
+        seat: _builtins.int = ...,
+        expires_at_ms: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "expires_at_ms", b"expires_at_ms", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SeatOffered: _TypeAlias = SeatOffered  # noqa: Y015
+
+@_typing.final
 class DeckReady(_message.Message):
     """The deck of a hand is committed to."""
 

@@ -301,6 +301,7 @@ class SeatView(_message.Message):
     PLAYER_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     AVATAR_FIELD_NUMBER: _builtins.int
+    OFFERED_UNTIL_MS_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     """Seat 1 to 8."""
     account: _builtins.str
@@ -355,6 +356,8 @@ class SeatView(_message.Message):
     """The name the player goes by, from their token's `nickname`; empty = none."""
     avatar: _builtins.str
     """Key of a picture of yours, from the token's `avatar`; empty = none."""
+    offered_until_ms: _builtins.int
+    """Until when a free seat is kept for somebody from the waiting list, milliseconds since the epoch; 0 = it is not."""
     @_builtins.property
     def up(self) -> _containers.RepeatedScalarFieldContainer[_card_pb2.Card.ValueType]:
         """Cards face up in the order dealt."""
@@ -396,10 +399,11 @@ class SeatView(_message.Message):
         player: _builtins.str = ...,
         name: _builtins.str = ...,
         avatar: _builtins.str = ...,
+        offered_until_ms: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["last_action", b"last_action"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "all_in", b"all_in", "ante_prompted", b"ante_prompted", "avatar", b"avatar", "bet", b"bet", "connection", b"connection", "dealt_in", b"dealt_in", "down_count", b"down_count", "hand_in_words", b"hand_in_words", "hands_missed", b"hands_missed", "last_action", b"last_action", "leaves_at_ms", b"leaves_at_ms", "live", b"live", "name", b"name", "paid", b"paid", "pending", b"pending", "player", b"player", "seat", b"seat", "show_prompted", b"show_prompted", "shown", b"shown", "sitting_no", b"sitting_no", "sitting_out", b"sitting_out", "stack", b"stack", "status", b"status", "time_chips", b"time_chips", "up", b"up"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "all_in", b"all_in", "ante_prompted", b"ante_prompted", "avatar", b"avatar", "bet", b"bet", "connection", b"connection", "dealt_in", b"dealt_in", "down_count", b"down_count", "hand_in_words", b"hand_in_words", "hands_missed", b"hands_missed", "last_action", b"last_action", "leaves_at_ms", b"leaves_at_ms", "live", b"live", "name", b"name", "offered_until_ms", b"offered_until_ms", "paid", b"paid", "pending", b"pending", "player", b"player", "seat", b"seat", "show_prompted", b"show_prompted", "shown", b"shown", "sitting_no", b"sitting_no", "sitting_out", b"sitting_out", "stack", b"stack", "status", b"status", "time_chips", b"time_chips", "up", b"up"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -536,6 +540,7 @@ class TableView(_message.Message):
     VERIFIED_HAND_FIELD_NUMBER: _builtins.int
     PROMPT_DEADLINE_MS_FIELD_NUMBER: _builtins.int
     LAST_HAND_FIELD_NUMBER: _builtins.int
+    WAITING_FIELD_NUMBER: _builtins.int
     life: Global___TableLife.ValueType
     """Life."""
     paused: _builtins.str
@@ -569,6 +574,8 @@ class TableView(_message.Message):
     """Last hand with a final verdict."""
     prompt_deadline_ms: _builtins.int
     """Deadline of open ante or show prompts, milliseconds since the epoch; 0 = none."""
+    waiting: _builtins.int
+    """Accounts on the waiting list."""
     @_builtins.property
     def config(self) -> _ruleset_pb2.TableConfig:
         """Everything the table was opened with."""
@@ -612,10 +619,11 @@ class TableView(_message.Message):
         verified_hand: _builtins.int = ...,
         prompt_deadline_ms: _builtins.int = ...,
         last_hand: Global___LastHand | None = ...,
+        waiting: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "last_hand", b"last_hand", "turn", b"turn"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["button", b"button", "commitment", b"commitment", "community", b"community", "config", b"config", "hand_no", b"hand_no", "last_hand", b"last_hand", "life", b"life", "paused", b"paused", "phase", b"phase", "pot_total", b"pot_total", "pots", b"pots", "prompt_deadline_ms", b"prompt_deadline_ms", "seats", b"seats", "street", b"street", "turn", b"turn", "verified_hand", b"verified_hand", "waiting_for", b"waiting_for"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["button", b"button", "commitment", b"commitment", "community", b"community", "config", b"config", "hand_no", b"hand_no", "last_hand", b"last_hand", "life", b"life", "paused", b"paused", "phase", b"phase", "pot_total", b"pot_total", "pots", b"pots", "prompt_deadline_ms", b"prompt_deadline_ms", "seats", b"seats", "street", b"street", "turn", b"turn", "verified_hand", b"verified_hand", "waiting", b"waiting", "waiting_for", b"waiting_for"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -900,6 +908,7 @@ class PrivateView(_message.Message):
     PRE_ACTION_FIELD_NUMBER: _builtins.int
     LAST_TOP_UP_FIELD_NUMBER: _builtins.int
     HAND_IN_WORDS_FIELD_NUMBER: _builtins.int
+    WAITING_FIELD_NUMBER: _builtins.int
     sitting_no: _builtins.int
     """The viewer's sitting; 0 = none."""
     seat: _builtins.int
@@ -940,6 +949,10 @@ class PrivateView(_message.Message):
     def last_top_up(self) -> Global___TopUpView:
         """The viewer's last request for more chips in this sitting; absent = none yet."""
 
+    @_builtins.property
+    def waiting(self) -> Global___WaitingView:
+        """The viewer's place on the waiting list; absent = none. It comes without a seat: sitting_no is 0."""
+
     def __init__(
         self,
         *,
@@ -956,14 +969,49 @@ class PrivateView(_message.Message):
         pre_action: Global___PreAction | None = ...,
         last_top_up: Global___TopUpView | None = ...,
         hand_in_words: _builtins.str = ...,
+        waiting: Global___WaitingView | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["last_top_up", b"last_top_up", "pre_action", b"pre_action"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["last_top_up", b"last_top_up", "pre_action", b"pre_action", "waiting", b"waiting"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["auto_post", b"auto_post", "down", b"down", "hand_in_words", b"hand_in_words", "last_top_up", b"last_top_up", "muck_losing", b"muck_losing", "options", b"options", "pre_action", b"pre_action", "pre_options", b"pre_options", "price", b"price", "prompts", b"prompts", "seat", b"seat", "sitting_no", b"sitting_no", "turn_id", b"turn_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["auto_post", b"auto_post", "down", b"down", "hand_in_words", b"hand_in_words", "last_top_up", b"last_top_up", "muck_losing", b"muck_losing", "options", b"options", "pre_action", b"pre_action", "pre_options", b"pre_options", "price", b"price", "prompts", b"prompts", "seat", b"seat", "sitting_no", b"sitting_no", "turn_id", b"turn_id", "waiting", b"waiting"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___PrivateView: _TypeAlias = PrivateView  # noqa: Y015
+
+@_typing.final
+class WaitingView(_message.Message):
+    """A place on the waiting list."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POSITION_FIELD_NUMBER: _builtins.int
+    AMOUNT_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_MS_FIELD_NUMBER: _builtins.int
+    position: _builtins.int
+    """From 1, whoever waits longest."""
+    amount: _builtins.int
+    """What the viewer means to sit down with, minor units."""
+    seat: _builtins.int
+    """Seat that is kept for the viewer: TakeSeat takes it; 0 = none yet."""
+    expires_at_ms: _builtins.int
+    """Until when, milliseconds since the epoch; whoever lets it pass is off the list."""
+    def __init__(
+        self,
+        *,
+        position: _builtins.int = ...,
+        amount: _builtins.int = ...,
+        seat: _builtins.int = ...,
+        expires_at_ms: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["amount", b"amount", "expires_at_ms", b"expires_at_ms", "position", b"position", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WaitingView: _TypeAlias = WaitingView  # noqa: Y015
 
 @_typing.final
 class TopUpView(_message.Message):
@@ -1872,6 +1920,110 @@ class TakeSeatResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___TakeSeatResponse: _TypeAlias = TakeSeatResponse  # noqa: Y015
+
+@_typing.final
+class JoinWaitingListRequest(_message.Message):
+    """A place on the waiting list."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    AMOUNT_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    table: _builtins.str
+    """Table id."""
+    amount: _builtins.int
+    """What the caller means to sit down with, minor units, within the table's limits; TakeSeat may bring another amount."""
+    request_id: _builtins.str
+    """Caller's id, 1 to 64 characters."""
+    def __init__(
+        self,
+        *,
+        table: _builtins.str = ...,
+        amount: _builtins.int = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["amount", b"amount", "request_id", b"request_id", "table", b"table"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___JoinWaitingListRequest: _TypeAlias = JoinWaitingListRequest  # noqa: Y015
+
+@_typing.final
+class JoinWaitingListResponse(_message.Message):
+    """On the list."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POSITION_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    position: _builtins.int
+    """Place, from 1; 0 = no longer, where the call is a repeated one."""
+    version: _builtins.int
+    """Version of the log."""
+    def __init__(
+        self,
+        *,
+        position: _builtins.int = ...,
+        version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["position", b"position", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___JoinWaitingListResponse: _TypeAlias = JoinWaitingListResponse  # noqa: Y015
+
+@_typing.final
+class LeaveWaitingListRequest(_message.Message):
+    """Off the list."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    table: _builtins.str
+    """Table id."""
+    request_id: _builtins.str
+    """Caller's id, 1 to 64 characters."""
+    def __init__(
+        self,
+        *,
+        table: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "table", b"table"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LeaveWaitingListRequest: _TypeAlias = LeaveWaitingListRequest  # noqa: Y015
+
+@_typing.final
+class LeaveWaitingListResponse(_message.Message):
+    """Noted."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """Version of the log."""
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LeaveWaitingListResponse: _TypeAlias = LeaveWaitingListResponse  # noqa: Y015
 
 @_typing.final
 class AddChipsRequest(_message.Message):

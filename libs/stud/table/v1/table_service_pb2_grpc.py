@@ -77,6 +77,16 @@ class TableServiceStub:
                 request_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.TakeSeatRequest.SerializeToString,
                 response_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.TakeSeatResponse.FromString,
                 _registered_method=True)
+        self.JoinWaitingList = channel.unary_unary(
+                '/stud.table.v1.TableService/JoinWaitingList',
+                request_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.JoinWaitingListRequest.SerializeToString,
+                response_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.JoinWaitingListResponse.FromString,
+                _registered_method=True)
+        self.LeaveWaitingList = channel.unary_unary(
+                '/stud.table.v1.TableService/LeaveWaitingList',
+                request_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.LeaveWaitingListRequest.SerializeToString,
+                response_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.LeaveWaitingListResponse.FromString,
+                _registered_method=True)
         self.AddChips = channel.unary_unary(
                 '/stud.table.v1.TableService/AddChips',
                 request_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.AddChipsRequest.SerializeToString,
@@ -251,6 +261,23 @@ class TableServiceServicer:
         BUY_IN_TOO_LARGE, INVALID_FIELD for a name in the token that cannot be shown; from
         the wallet INSUFFICIENT_FUNDS, UNKNOWN_ACCOUNT, ACCOUNT_FROZEN, STACKED_NOT_ALLOWED, RESERVATION_EXPIRED; SEAT_LEFT
         when the seat is given up while the call waits.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def JoinWaitingList(self, request, context):
+        """Waits for a seat of a table where none is free. Whoever waits longest is offered the next free seat, which nobody else
+        can take for the ruleset's `offer_ms`; `mine.waiting` shows place and offer, on streams and GetTable. It is in the log:
+        a restart loses nobody's place. Players. TABLE_NOT_OPEN, NO_WAITING_LIST, ALREADY_SEATED, ALREADY_WAITING, SEAT_FREE,
+        WAITING_LIST_FULL, BUY_IN_TOO_SMALL, BUY_IN_TOO_LARGE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def LeaveWaitingList(self, request, context):
+        """Waits no more; an offer goes to the next. Players. NOT_WAITING.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -457,6 +484,16 @@ def add_TableServiceServicer_to_server(servicer, server):
                     servicer.TakeSeat,
                     request_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.TakeSeatRequest.FromString,
                     response_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.TakeSeatResponse.SerializeToString,
+            ),
+            'JoinWaitingList': grpc.unary_unary_rpc_method_handler(
+                    servicer.JoinWaitingList,
+                    request_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.JoinWaitingListRequest.FromString,
+                    response_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.JoinWaitingListResponse.SerializeToString,
+            ),
+            'LeaveWaitingList': grpc.unary_unary_rpc_method_handler(
+                    servicer.LeaveWaitingList,
+                    request_deserializer=stud_dot_table_dot_v1_dot_table__service__pb2.LeaveWaitingListRequest.FromString,
+                    response_serializer=stud_dot_table_dot_v1_dot_table__service__pb2.LeaveWaitingListResponse.SerializeToString,
             ),
             'AddChips': grpc.unary_unary_rpc_method_handler(
                     servicer.AddChips,
@@ -778,6 +815,60 @@ class TableService:
             '/stud.table.v1.TableService/TakeSeat',
             stud_dot_table_dot_v1_dot_table__service__pb2.TakeSeatRequest.SerializeToString,
             stud_dot_table_dot_v1_dot_table__service__pb2.TakeSeatResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def JoinWaitingList(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/stud.table.v1.TableService/JoinWaitingList',
+            stud_dot_table_dot_v1_dot_table__service__pb2.JoinWaitingListRequest.SerializeToString,
+            stud_dot_table_dot_v1_dot_table__service__pb2.JoinWaitingListResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def LeaveWaitingList(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/stud.table.v1.TableService/LeaveWaitingList',
+            stud_dot_table_dot_v1_dot_table__service__pb2.LeaveWaitingListRequest.SerializeToString,
+            stud_dot_table_dot_v1_dot_table__service__pb2.LeaveWaitingListResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -65,6 +65,14 @@ class TableServiceStub:
     the wallet INSUFFICIENT_FUNDS, UNKNOWN_ACCOUNT, ACCOUNT_FROZEN, STACKED_NOT_ALLOWED, RESERVATION_EXPIRED; SEAT_LEFT
     when the seat is given up while the call waits.
     """
+    JoinWaitingList: _aio.UnaryUnaryMultiCallable[_table_service_pb2.JoinWaitingListRequest, _table_service_pb2.JoinWaitingListResponse]
+    """Waits for a seat of a table where none is free. Whoever waits longest is offered the next free seat, which nobody else
+    can take for the ruleset's `offer_ms`; `mine.waiting` shows place and offer, on streams and GetTable. It is in the log:
+    a restart loses nobody's place. Players. TABLE_NOT_OPEN, NO_WAITING_LIST, ALREADY_SEATED, ALREADY_WAITING, SEAT_FREE,
+    WAITING_LIST_FULL, BUY_IN_TOO_SMALL, BUY_IN_TOO_LARGE.
+    """
+    LeaveWaitingList: _aio.UnaryUnaryMultiCallable[_table_service_pb2.LeaveWaitingListRequest, _table_service_pb2.LeaveWaitingListResponse]
+    """Waits no more; an offer goes to the next. Players. NOT_WAITING."""
     AddChips: _aio.UnaryUnaryMultiCallable[_table_service_pb2.AddChipsRequest, _table_service_pb2.AddChipsResponse]
     """Asks for more chips; they become playable at the next hand boundary where they fit. Answers when the wallet is asked:
     what came of it is `mine.last_top_up`. Players. NOT_SEATED, LEAVING, TABLE_NOT_OPEN, TOP_UP_OUT_OF_LIMITS,
@@ -228,6 +236,26 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         the wallet INSUFFICIENT_FUNDS, UNKNOWN_ACCOUNT, ACCOUNT_FROZEN, STACKED_NOT_ALLOWED, RESERVATION_EXPIRED; SEAT_LEFT
         when the seat is given up while the call waits.
         """
+
+    @_abc_1.abstractmethod
+    def JoinWaitingList(
+        self,
+        request: _table_service_pb2.JoinWaitingListRequest,
+        context: _aio.ServicerContext[_table_service_pb2.JoinWaitingListRequest, _abc.Awaitable[_table_service_pb2.JoinWaitingListResponse]],
+    ) -> _abc.Awaitable[_table_service_pb2.JoinWaitingListResponse]:
+        """Waits for a seat of a table where none is free. Whoever waits longest is offered the next free seat, which nobody else
+        can take for the ruleset's `offer_ms`; `mine.waiting` shows place and offer, on streams and GetTable. It is in the log:
+        a restart loses nobody's place. Players. TABLE_NOT_OPEN, NO_WAITING_LIST, ALREADY_SEATED, ALREADY_WAITING, SEAT_FREE,
+        WAITING_LIST_FULL, BUY_IN_TOO_SMALL, BUY_IN_TOO_LARGE.
+        """
+
+    @_abc_1.abstractmethod
+    def LeaveWaitingList(
+        self,
+        request: _table_service_pb2.LeaveWaitingListRequest,
+        context: _aio.ServicerContext[_table_service_pb2.LeaveWaitingListRequest, _abc.Awaitable[_table_service_pb2.LeaveWaitingListResponse]],
+    ) -> _abc.Awaitable[_table_service_pb2.LeaveWaitingListResponse]:
+        """Waits no more; an offer goes to the next. Players. NOT_WAITING."""
 
     @_abc_1.abstractmethod
     def AddChips(
