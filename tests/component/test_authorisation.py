@@ -66,6 +66,8 @@ MATRIX: dict[str, Row] = {
     "TableService.PostAnte": Row(PLAYER),
     "TableService.Act": Row(PLAYER),
     "TableService.UseTimeChip": Row(PLAYER),
+    "TableService.JoinWaitingList": Row(PLAYER),
+    "TableService.LeaveWaitingList": Row(PLAYER),
     "TableService.SetPreAction": Row(PLAYER),
     "TableService.ClearPreAction": Row(PLAYER),
     "TableService.ChooseShow": Row(PLAYER),
