@@ -25,7 +25,7 @@ from table_service.updates import delimited
 LINES_A_MESSAGE = 100
 """Some 15 kB."""
 
-SEEN_IN_LOBBY = (*LOBBY, SatOut, SatIn, HandEnded, HandVoided)
+SEEN_IN_LOBBY = frozenset({*LOBBY, SatOut, SatIn, HandEnded, HandVoided})
 """Events that change what is told of a table: what its row in the log says, who plays, and the figures."""
 
 Write = Callable[[bytes], Awaitable[None]]

@@ -18,7 +18,7 @@ from table_service.actor import TableActor
 from table_service.house_messages import HouseMessages
 from table_service.me import Facts, facts_of, my_sitting
 
-COMES_OR_GOES = (BuyInRequested, SeatReleased, CashOutRequested, PlayerLeft)
+COMES_OR_GOES = frozenset({BuyInRequested, SeatReleased, CashOutRequested, PlayerLeft})
 """Events with which a sitting begins or is over."""
 
 Write = Callable[[pb.WatchMeResponse], Awaitable[None]]
@@ -76,7 +76,7 @@ class People:
     def note(self, actor: TableActor, events: Sequence[Event] | None) -> None:
         """A table has moved by these events (None: by whatever, empty: by something that is no event)."""
         gone: frozenset[str] = frozenset()
-        if events is None or any(isinstance(event, COMES_OR_GOES) for event in events):
+        if events is None or not COMES_OR_GOES.isdisjoint(map(type, events)):
             gone = self._index(actor)
         if not self._streams:
             return

@@ -173,12 +173,15 @@ class Registry:
 
     def _changed(self, actor: TableActor, events: Sequence[Event] | None) -> None:
         """Tell those who watch the lobby, or themselves. A table that is not among ours yet, or any more, is nobody's
-        business.
+        business. What is told is durable by now, so nothing may fail here.
         """
         if self._tables.get(actor.table_id) is actor:
-            if events is None or any(isinstance(event, SEEN_IN_LOBBY) for event in events):
-                self.watch.note(actor.table_id)
-            self.people.note(actor, events)
+            try:
+                if events is None or not SEEN_IN_LOBBY.isdisjoint(map(type, events)):
+                    self.watch.note(actor.table_id)
+                self.people.note(actor, events)
+            except Exception:
+                log.exception("watchers_not_told", table=actor.table_id, version=actor.head.version)
 
     def _add(self, actor: TableActor) -> None:
         self._tables[actor.table_id] = actor

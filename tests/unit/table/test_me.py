@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
 
 from stud.common.v1 import seat_pb2
 from stud.table.v1 import table_service_pb2 as pb
@@ -217,3 +221,32 @@ async def test_a_choice_ahead_that_takes_the_turn_leaves_none_to_take(tmp_path: 
         turns = [sitting.turn.turn_id for message in watcher.said for sitting in message.sittings]
         assert not [turn for turn in turns if 0 < turn <= version]
         await watcher.close()
+
+
+@simulated
+async def test_a_fault_in_telling_players_of_themselves_stops_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    async with MemorySystem(tmp_path) as system:
+        game = Game(system)
+        await game.begin(3)
+
+        def broken(*_: Any) -> None:
+            raise ZeroDivisionError
+
+        monkeypatch.setattr(system.tables.registry.people, "note", broken)
+        with capture_logs() as logs:
+            await game.play(1, STAY)
+        assert {line["event"] for line in logs if line.get("log_level") == "error"} == {"watchers_not_told"}
+
+
+@simulated
+async def test_two_devices_of_one_account_are_told_the_same_and_others_nothing_of_it(tmp_path: Path):
+    async with MemorySystem(tmp_path) as system:
+        game = Game(system)
+        await game.begin(3)
+        one, two, other = MeWatcher(system, "ada"), MeWatcher(system, "ada"), MeWatcher(system, "eve")
+        await game.play(1, STAY)
+        await asyncio.sleep(1)
+        assert one.sittings == two.sittings
+        assert len(other.said) == 1
+        for watcher in (one, two, other):
+            await watcher.close()
