@@ -68,6 +68,7 @@ proto: $(STAMP) ## regenerate libs/stud from protos/
 	@$(BIN)/python tools/generate_proto.py
 	@$(BIN)/python -m tools.generate_errors
 	@$(BIN)/python -m tools.generate_player_calls
+	@$(BIN)/python -m tools.generate_envoy
 	@$(BIN)/python -m tools.generate_events
 	@$(BIN)/python -m tools.generate_rules_coverage
 	@$(BIN)/python -m tools.generate_settings
@@ -106,6 +107,7 @@ check: $(STAMP) ## everything that can be said without running the code
 	@$(BIN)/python tools/generate_proto.py --check
 	@$(BIN)/python -m tools.generate_errors --check
 	@$(BIN)/python -m tools.generate_player_calls --check
+	@$(BIN)/python -m tools.generate_envoy --check
 	@$(BIN)/python -m tools.generate_events --check
 	@$(BIN)/python -m tools.generate_rules_coverage --check
 	@$(BIN)/python -m tools.generate_settings --check

@@ -52,6 +52,13 @@ def test_the_system_beside_a_bare_server():
     assert "table_us_per_update" in figures
 
 
+def test_what_the_edge_costs_for_each_update():
+    figures = last_line_of("bench_edge.py", "--tables", "2", "--seconds", "1")
+    ways = {f"edge.{protocol}_{http}" for protocol in ("grpc_web", "connect") for http in ("http1", "http2")}
+    assert figures.keys() == ways
+    assert all(cost["updates_per_s"] > 0 and cost["kb_per_stream"] > 0 for cost in figures.values())
+
+
 def test_tables_at_the_pace_of_people():
     words = "--tables 2 3 --players 2 --seconds 2 --ramp 0 --warm 0 --runs 1"
     figures = last_line_of("bench_human.py", *words.split())
