@@ -51,6 +51,18 @@ def told_when_interrupted(how_far: Callable[[], str]) -> Iterator[None]:
         raise
 
 
+@contextlib.contextmanager
+def printed_or(sentence: Callable[[str], str]) -> Iterator[None]:
+    """Give a command up where what is printed inside cannot be written; ``sentence`` makes of why what is said then."""
+    try:
+        yield
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as failure:
+        why = "nobody reads it" if isinstance(failure, BrokenPipeError) else _in_words(failure)
+        raise CouldNotRun(sentence(why)) from failure
+
+
 class _Careful:
     """A command that ends with 1 only where it said itself that it found something."""
 

@@ -49,11 +49,15 @@ class Answer(msgspec.Struct):
 
 
 def hands(
-    table: Annotated[str, typer.Option(help="Only this table.")] = "",
-    player: Annotated[str, typer.Option(help="Only hands into which this account was dealt.")] = "",
-    since: Annotated[str, typer.Option(help="Ended at this moment or later: ISO 8601, UTC unless it says.")] = "",
-    until: Annotated[str, typer.Option(help="Ended before this moment.")] = "",
-    min_pot: Annotated[str, typer.Option(help="Least pot, rake included: 1250 (minor units) or 12.50.")] = "",
+    table: Annotated[str | None, typer.Option(help="Only this table.")] = None,
+    player: Annotated[str | None, typer.Option(help="Only hands into which this account was dealt.")] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Ended at this moment or later: ISO 8601, UTC unless it says.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Ended before this moment.")] = None,
+    min_pot: Annotated[
+        str | None, typer.Option(help="Least pot, rake included: 1250 (minor units) or 12.50.")
+    ] = None,
     showdown: Annotated[bool, typer.Option("--showdown", help="Only hands that came to a showdown.")] = False,
     disputed: Annotated[bool, typer.Option("--disputed", help="Only hands that are or were disputed.")] = False,
     voided: Annotated[bool, typer.Option("--voided", help="Only hands that do not count.")] = False,
@@ -83,18 +87,22 @@ def hands(
     raise typer.Exit(FOUND if answer.update.unread else FINE)
 
 
-def _wanted(table: str, player: str, since: str, until: str, min_pot: str) -> Wanted:
-    def read(option: str, text: str, reader: Callable[[str], int]) -> int | None:
+def _wanted(
+    table: str | None, player: str | None, since: str | None, until: str | None, min_pot: str | None
+) -> Wanted:
+    """Read what was asked for; what was given and is empty, a variable that nobody set, is not the same as all."""
+
+    def read(option: str, text: str | None, reader: Callable[[str], int]) -> int | None:
         with said_as(f"{option} {{}}", ValueError):
-            return reader(text) if text else None
+            return None if text is None else reader(text)
 
     for option, text, check in (("--table", table, table_id), ("--player", player, account_id)):
         with said_as(f"{option} {{}}", ValueError):
-            if text:
+            if text is not None:
                 check(text)
     asked = Wanted(
-        table,
-        player,
+        table or "",
+        player or "",
         read("--since", since, moment_ms),
         read("--until", until, moment_ms),
         read("--min-pot", min_pot, minor_units),

@@ -1,13 +1,14 @@
 """One command to a running system: who asks, where, the one call that decides, and what is said of it.
 
 `operated` makes a command of a coroutine that takes a `Desk`: it adds the options that all of them have. A refusal
-ends the command with exit code 2, and so does an outcome that nobody knows: then the exact command is printed that asks
-again with the same request id.
+ends the command with exit code 2, and so does an outcome that nobody knows, or that cannot be printed: then the exact
+command is printed that asks again with the same request id.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import inspect
 import shlex
@@ -23,7 +24,7 @@ from rich.console import RenderableType
 from stud.rules.v1 import rules_service_pb2 as rules
 from stud.wallet.v1 import wallet_service_pb2 as wallet
 from stud_cli.drawing import money
-from stud_cli.exit_codes import CouldNotRun, could_not_run
+from stud_cli.exit_codes import CouldNotRun, could_not_run, printed_or
 from stud_cli.operate.common import (
     Asked,
     AsOption,
@@ -71,6 +72,7 @@ class Desk:
         self._asked, self._roles, self._decides = asked, roles, decides
         self._ctx, self._filled = ctx, dict[str, Any]()
         self._request: Any = None
+        self._done = False
         self._who: Identity | None = None
         self._client: StudClient | None = None
 
@@ -105,7 +107,7 @@ class Desk:
         request.request_id = self.request_id
         self._request = request
         try:
-            return await call(request)
+            answer = await call(request)
         except StudError as error:
             if error.reason not in UNSURE:
                 raise
@@ -113,6 +115,22 @@ class Desk:
         except asyncio.CancelledError:
             notes.print(self._again(), markup=False, soft_wrap=True)
             raise
+        self._done = True
+        return answer
+
+    def tell(self, told: Told) -> None:
+        """Print what the command has to say. Raises CouldNotRun where it changed something and that cannot be printed:
+        who asks again without its request id would have it done twice.
+        """
+        with printed_or(self._untold) if self._done else contextlib.nullcontext():
+            if self._asked.json_output:
+                last_line(told.value)
+            else:
+                console.print(told.shown, soft_wrap=True, markup=False)
+
+    def _untold(self, why: str) -> str:
+        done = f"it was done, and only the answer cannot be printed ({why})"
+        return self._the_same(f"{done}: ask again with the same request id, which does nothing twice")
 
     def filled(self, **parameters: Any) -> None:
         """Note what the present state filled in for a parameter: whoever asks again asks for the same."""
@@ -120,7 +138,10 @@ class Desk:
 
     def _again(self) -> str:
         """Say how to find out what became of the call: in the name of the same caller, with all that was filled in."""
-        said = "nobody knows whether it was done: ask again with the same request id, which does it once"
+        return self._the_same("nobody knows whether it was done: ask again with the same request id, which does it once")
+
+    def _the_same(self, said: str) -> str:
+        """A sentence, and below it the command that makes the same call."""
         if self._ctx is None:
             return said
         who = {"as_name": self._who.name} if self._who is not None else {}
@@ -179,11 +200,8 @@ def operated(*roles: str, decides: bool = False, asks: bool = False) -> Callable
         def run(ctx: typer.Context, **given: Any) -> None:
             keepable(ctx)
             asked = Asked(**{name: given.pop(name) for name in common})
-            told = asyncio.run(Desk(asked, roles, decides=decides, ctx=ctx).answer(work, **given))
-            if asked.json_output:
-                last_line(told.value)
-            else:
-                console.print(told.shown, soft_wrap=True, markup=False)
+            desk = Desk(asked, roles, decides=decides, ctx=ctx)
+            desk.tell(asyncio.run(desk.answer(work, **given)))
 
         own = list(inspect.signature(work, eval_str=True).parameters.values())[1:]
         keyword = inspect.Parameter.KEYWORD_ONLY

@@ -18,7 +18,7 @@ from stud_cli.drawing import money
 from stud_cli.exit_codes import could_not_run
 from stud_cli.operate.desk import Desk, Told, operated
 from stud_cli.operate.identity import span
-from stud_cli.operate.options import HandNo, Reason, TableId
+from stud_cli.operate.options import HandNo, Reason, ReasonForAll, TableId
 from stud_cli.output import table_of
 from stud_client import StudError
 
@@ -135,7 +135,7 @@ def _plain(message: Any) -> dict[str, Any]:
 async def void(
     desk: Desk,
     table: TableId,
-    reason: Reason,
+    reason: ReasonForAll,
     hand_no: Annotated[int, typer.Argument(help="Hand, from 1; 0 = the one that runs.", min=0)] = 0,
 ) -> Told:
     """Void the running hand: every contribution goes back. Refused as soon as a pot is paid.

@@ -106,8 +106,14 @@ def _switch(value: Any, _: str) -> bool:
 def _number(value: Any, most: int, more: str) -> int:
     number = whole(value)
     if number is None or not -most <= number <= most:
-        raise WrongValue(f"{str(value)[:64]!r}: want a whole number{more}")
+        raise WrongValue(no_number(value, most, more))
     return number
+
+
+def no_number(value: Any, most: int, more: str = "") -> str:
+    """Say what would have been a number; ``most`` where it is one, and only too great."""
+    bound = f" of at most {most}" if str(value).strip().removeprefix("-").isdecimal() else ""
+    return f"{str(value)[:64]!r}: want a whole number{bound}{more}"
 
 
 def whole(value: Any) -> int | None:

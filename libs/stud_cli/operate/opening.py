@@ -13,7 +13,7 @@ import msgspec
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud_cli.exit_codes import said_as
-from stud_cli.operate.knobs import INVALID_FIELD, nearly, overrides, pairs, whole
+from stud_cli.operate.knobs import INVALID_FIELD, nearly, no_number, overrides, pairs, whole
 from stud_core.presets import PLAYNOW, RULESETS
 from stud_core.rejection import Problem
 from stud_core.ruleset import TableConfig
@@ -112,7 +112,7 @@ def _wrong(name: str, value: Any) -> str:
     if name in NUMBERS:
         most = MAX_NUMBER if name == "hand_pause_ms" else 10**15
         number = whole(value)
-        return "" if number is not None and -most <= number <= most else f"{str(value)[:64]!r}: want a whole number"
+        return "" if number is not None and -most <= number <= most else no_number(value, most)
     if name in SWITCHES:
         return "" if isinstance(value, bool) else "want true or false"
     return "" if isinstance(value, str) else f"{str(value)[:64]!r}: want a text"

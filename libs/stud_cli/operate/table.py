@@ -14,7 +14,7 @@ from stud_cli.exit_codes import could_not_run, said_as
 from stud_cli.operate import opening
 from stud_cli.operate.completing import knobs, presets
 from stud_cli.operate.desk import Desk, Told, operated
-from stud_cli.operate.options import Reason, TableId
+from stud_cli.operate.options import ReasonForAll, TableId
 from stud_core.house_rules import changed, headline, house_rules, page
 from stud_core.ruleset import TableConfig
 from stud_service.settings import SettingsError, load_settings
@@ -103,7 +103,7 @@ async def show(desk: Desk, table: TableId) -> Told:
 
 @app.command()
 @operated("operator", decides=True)
-async def pause(desk: Desk, table: TableId, reason: Reason) -> Told:
+async def pause(desk: Desk, table: TableId, reason: ReasonForAll) -> Told:
     """Start no new hand until the table is resumed; a running hand goes on.
 
     Example: stud table pause t-1 --reason "fire drill" --as olga

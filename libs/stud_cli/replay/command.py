@@ -61,7 +61,9 @@ def replay(
     table: Annotated[str, typer.Argument(help="Table id; `stud tables` lists them.")],
     at: Annotated[int, typer.Option("--at", help="Version to stop at; 0 = the last.", min=0)] = 0,
     hand: Annotated[int, typer.Option("--hand", help="Every step of this hand; 0 = none.", min=0)] = 0,
-    time: Annotated[str, typer.Option("--time", help="As it was at this moment: ISO 8601, or milliseconds.")] = "",
+    time: Annotated[
+        str | None, typer.Option("--time", help="As it was at this moment: ISO 8601, or milliseconds.")
+    ] = None,
     versions: Annotated[
         tuple[int, int] | None,
         typer.Option("--range", help="Every step from a version to another.", show_default=False),
@@ -82,8 +84,9 @@ def replay(
     ] = None,
     hands: Annotated[str, typer.Option("--hands", help="With --html: a hand (7) or a range (7-12); empty = all.")] = "",
     as_player: Annotated[
-        str, typer.Option("--as", help="Through this player's eyes; their own cards need --reason.", show_default=False)
-    ] = "",
+        str | None,
+        typer.Option("--as", help="Through this player's eyes; their own cards need --reason.", show_default=False),
+    ] = None,
     reason: Annotated[
         str | None,
         typer.Option("--reason", help="With --as: why, 1 to 500 characters: the log keeps it.", show_default=False),
@@ -108,7 +111,7 @@ def replay(
     with said_as("{}", ValueError):
         table_id(table)
     with said_as("--time {}", ValueError):
-        at_ms = moment_ms(time) if time else None
+        at_ms = None if time is None else moment_ms(time)
     asked = Asked(at, hand, at_ms, versions, diff, index, events, log_entry, json_output, printed)
     _check(asked, html, hands)
     _check_eyes(as_player, reason, auditor)
@@ -159,12 +162,12 @@ def _check_pair(name: str, first: int, last: int) -> None:
         could_not_run(f"--diff {first} {last}: between a version and itself nothing differs, want two versions")
 
 
-def _check_eyes(player: str, reason: str | None, auditor: str) -> None:
+def _check_eyes(player: str | None, reason: str | None, auditor: str) -> None:
     """Refuse what can open nobody's cards, before anybody is asked to."""
-    if (reason is not None or auditor) and not player:
+    if (reason is not None or auditor) and player is None:
         could_not_run("--reason and --auditor are for opening a player's own cards: name the player with --as")
     with said_as("--as {}", ValueError):
-        if player:
+        if player is not None:
             account_id(player)
     with said_as("--reason: {}", ValueError):
         if reason is not None:

@@ -134,4 +134,4 @@ def ahead(config: TableConfig) -> str:
 
 
 def void(_config: TableConfig) -> str:
-    return "Of a void hand everybody gets back what he put in. Of a disputed one nothing is paid until it is decided."
+    return "Of a void hand everybody gets back what they put in. Of a disputed one nothing is paid until it is decided."

@@ -101,3 +101,29 @@ def test_what_waits_is_shown_only_where_something_can_wait():
 def test_a_balance_is_told_as_money():
     short = StudError("INSUFFICIENT_FUNDS", "the balance is 199600, not 5", {"balance": "199600"})
     assert refusal(short, "carl") == "INSUFFICIENT_FUNDS: the balance is 1,996.00"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["hands", "--player", ""], "--player '': account: want 1 to 64 letters"),
+        (["hands", "--table", ""], "--table table id '': expected 1 to 64"),
+        (["hands", "--since", ""], "--since '': want a moment"),
+        (["hands", "--until", " "], "--until ' ': want a moment"),
+        (["hands", "--min-pot", ""], "--min-pot '': want an amount"),
+        (["replay", "t-1", "--time", ""], "--time '': want a moment"),
+        (["replay", "t-1", "--as", ""], "--as '': account: want 1 to 64 letters"),
+        (["replay", "t-1", "--html", "hand.html", "--as", ""], "--as '': account: want 1 to 64 letters"),
+    ],
+)
+def test_what_a_script_left_empty_is_not_everything(words: list[str], why: str):
+    """``--player "$WHO"`` where nobody set WHO: all hands of all players are no answer to that."""
+    assert why in told(*words)
+
+
+def test_a_reason_that_players_read_is_called_so():
+    """What stands in a view or in a public event; the others stay with the house."""
+    asked = {"table pause": True, "hand void": True, "hand resolve": False, "account freeze": False}
+    for words, public in asked.items():
+        shown = " ".join(CliRunner().invoke(app, [*words.split(), "--help"]).stdout.replace("│", " ").split())
+        assert ("the players read it" in shown) is public, words

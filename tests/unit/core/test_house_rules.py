@@ -456,5 +456,5 @@ def test_what_becomes_of_a_choice_ahead_is_what_the_page_says(verb: ev.Verb):
 @both
 def test_void_and_disputed_hands_are_told(rules: Ruleset):
     told = section(table_config(rules), "Void, disputed")
-    assert "everybody gets back what he put in" in told
+    assert "everybody gets back what they put in" in told
     assert "nothing is paid until it is decided" in told
