@@ -8,6 +8,7 @@ would say "found something". Nothing is repaired here.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 import traceback
@@ -70,6 +71,8 @@ class _Careful:
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run to the end of the process. typer, rich and Python have a 1 of their own for what cannot be written."""
+        if isinstance(sys.stdout, io.TextIOWrapper):  # a suit that the terminal has no sign for: its number, not "?"
+            sys.stdout.reconfigure(errors="backslashreplace")
         try:
             return super().main(*args, **options)  # type: ignore[misc]
         except SystemExit as end:

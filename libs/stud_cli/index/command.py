@@ -55,9 +55,7 @@ def hands(
         str | None, typer.Option(help="Ended at this moment or later: ISO 8601, UTC unless it says.")
     ] = None,
     until: Annotated[str | None, typer.Option(help="Ended before this moment.")] = None,
-    min_pot: Annotated[
-        str | None, typer.Option(help="Least pot, rake included: 1250 (minor units) or 12.50.")
-    ] = None,
+    min_pot: Annotated[str | None, typer.Option(help="Least pot, rake included: 1250 (minor units) or 12.50.")] = None,
     showdown: Annotated[bool, typer.Option("--showdown", help="Only hands that came to a showdown.")] = False,
     disputed: Annotated[bool, typer.Option("--disputed", help="Only hands that are or were disputed.")] = False,
     voided: Annotated[bool, typer.Option("--voided", help="Only hands that do not count.")] = False,
@@ -87,9 +85,7 @@ def hands(
     raise typer.Exit(FOUND if answer.update.unread else FINE)
 
 
-def _wanted(
-    table: str | None, player: str | None, since: str | None, until: str | None, min_pot: str | None
-) -> Wanted:
+def _wanted(table: str | None, player: str | None, since: str | None, until: str | None, min_pot: str | None) -> Wanted:
     """Read what was asked for; what was given and is empty, a variable that nobody set, is not the same as all."""
 
     def read(option: str, text: str | None, reader: Callable[[str], int]) -> int | None:

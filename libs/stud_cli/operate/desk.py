@@ -138,7 +138,9 @@ class Desk:
 
     def _again(self) -> str:
         """Say how to find out what became of the call: in the name of the same caller, with all that was filled in."""
-        return self._the_same("nobody knows whether it was done: ask again with the same request id, which does it once")
+        return self._the_same(
+            "nobody knows whether it was done: ask again with the same request id, which does it once"
+        )
 
     def _the_same(self, said: str) -> str:
         """A sentence, and below it the command that makes the same call."""

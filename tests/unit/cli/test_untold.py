@@ -31,10 +31,11 @@ def stud(house: OpenHouse, tmp_path: Path) -> Callable[..., subprocess.Completed
     """Runs a command at the house; its output is read unless it goes elsewhere."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("STUD_")}
 
-    def run(*words: str, out: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
+    def run(*words: str, out: int = subprocess.PIPE, encoding: str = "utf-8") -> subprocess.CompletedProcess[str]:
+        env = {**own, **house.environ, "PYTHONIOENCODING": encoding}
         return subprocess.run(
-            [STUD, *words], cwd=tmp_path, env={**own, **house.environ}, stdout=out, stderr=subprocess.PIPE,
-            stdin=subprocess.DEVNULL, text=True, check=False,
+            [STUD, *words], cwd=tmp_path, env=env, stdout=out, stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL, encoding=encoding, check=False,
         )  # fmt: skip
 
     return run
@@ -67,6 +68,20 @@ def test_a_deposit_that_cannot_be_told_is_not_made_twice(stud, sink, why: str, f
     assert f"it was done, and only the answer cannot be printed ({why})" in said
     assert stud(*shlex.split(again)[1:], *form).returncode == 0
     assert f"{account}: 7.00 EUR" in stud("account", "show", account, *EURO).stdout
+
+
+@pytest.mark.process
+@pytest.mark.untraced
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_a_terminal_that_is_not_of_unicode_is_told_all_the_same(stud, encoding: str):
+    """A name that it cannot show is no reason to call what was done a fault."""
+    table = f"t-{encoding}"
+    words = ["table", "create", table, "--preset", "playnow", *EURO, "--small-bet", "500", "--name", "Żółć ♠"]
+    made = stud(*words, "--as", "olga", encoding=encoding)
+    assert (made.returncode, made.stderr) == (0, "")
+    shown = "Żółć ♠" if encoding == "utf-8" else "\\u2660"
+    assert shown in made.stdout
+    assert stud("tables", encoding=encoding).returncode == 0
 
 
 @pytest.mark.process
