@@ -90,6 +90,7 @@ _.action_scroll
 _.action_show
 _.action_speed
 _.action_stand_up
+_.action_time
 _.action_step
 _.compose
 _.disabled

@@ -123,6 +123,9 @@ def test_at_services_that_run_others_sit_down_and_look_on(tmp_path: Path):
                 third.press("q")
                 assert third.end() == 0, third.text[-2000:]
                 assert "hands at" in third.text
+                with Terminal(tmp_path, "watch", "nowhere") as nowhere:
+                    assert nowhere.end() == 2
+                    assert "UNKNOWN_TABLE" in nowhere.text
                 leave(second)
                 before = first.press("q")
                 if first.wait_for(LEAVE, "leaving:", "paid out", after=before) == LEAVE:

@@ -110,6 +110,7 @@ async def test_what_a_key_does_not_do_is_said_and_nothing_is_sent(live: Live):
             ("x", "nothing is chosen ahead"),
             ("F", "small letters act"),
             ("h", "h does nothing now"),
+            ("t", "there is no time to be had now"),
         ]:
             await one.press(key)
             assert said in one.text, key
@@ -119,6 +120,15 @@ async def test_what_a_key_does_not_do_is_said_and_nothing_is_sent(live: Live):
         assert "third street" in one.text
         assert one.app.seen.update is not None
         assert one.app.seen.update.version == version.version
+
+
+async def test_a_time_chip_gives_more_time(live: Live):
+    async with evening(live, rules={"time_bank_ms": 30_000, "time_chips": 2}) as one:
+        await one.play_until(lambda: one.mine.turn_id and "t more time" in one.text)
+        deadline_ms = one.app.seen.view.turn.deadline_ms
+        await one.press("t")
+        await one.until(lambda: one.app.seen.view.turn.deadline_ms == deadline_ms + 30_000, "30 seconds more")
+        assert any("takes more time" in line for line in one.app.seen.said)
 
 
 async def test_whoever_leans_on_a_key_asks_for_a_few_things_at_once(live: Live):
@@ -251,6 +261,18 @@ async def test_it_fits(live: Live, size: tuple[int, int]):
         await one.play_until(over)
         assert "q quit" in one.text
         assert one.app.purse.account[:12] in one.text
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 50)])
+async def test_with_ascii_there_is_nothing_else_on_the_screen(live: Live, size: tuple[int, int]):
+    async with evening(live, size=size, plain=True) as one:
+        await one.play_until(lambda: one.app.seen.hands >= 1)
+        assert one.text.isascii(), set(one.text)
+        assert cards_in(one.text)
+        await one.press("plus")
+        assert one.text.isascii()
+        await one.press("escape", "question_mark")
+        assert one.text.isascii()
 
 
 async def test_a_small_terminal_says_what_it_wants_and_a_larger_one_shows_the_table(live: Live):

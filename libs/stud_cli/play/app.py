@@ -46,6 +46,7 @@ a              all-in, where that is legal
 F, C, B, H     the same ahead of your turn, where the table has bet-ahead
 A              the same: call whatever it costs, where the table has that
 x              take back what is chosen ahead
+t              more time for your turn, where you have time chips
 s, m           show or muck, when you are asked
 p, d           post the ante, or sit out instead, when you are asked
 o              sit out from the next hand on; come back
@@ -59,6 +60,7 @@ q              leave the table and quit"""
         *(Binding(key, f"act('{key}')") for key in buttons.ACTING),
         *(Binding(key.upper(), f"ahead('{key.upper()}')") for key in buttons.ACTING),
         Binding(buttons.CLEAR, "clear"),
+        Binding("t", "time"),
         Binding("s", "show(True)"),
         Binding("m", "show(False)"),
         Binding("p", "ante(False)"),
@@ -176,12 +178,16 @@ q              leave the table and quit"""
             return []
         asked = [self._prompted(prompt) for prompt in mine.prompts]
         if mine.turn_id:
-            return asked + [str(button) for button in buttons.of_turn(mine.options)]
+            return [*asked, *(str(button) for button in buttons.of_turn(mine.options)), *self._time_chips()]
         chosen = mine.pre_action if mine.HasField("pre_action") else None
         ahead = [str(button) for button in buttons.ahead(mine.pre_options, chosen, any_price=self._has_call_any())]
         if ahead:
             return [*asked, "ahead:", *ahead, *([f"{buttons.CLEAR} clear"] if chosen is not None else [])]
         return asked
+
+    def _time_chips(self) -> list[str]:
+        seat = self.seen.my_seat
+        return [f"t more time ({seat.time_chips} left)"] if seat is not None and seat.time_chips else []
 
     @staticmethod
     def _prompted(prompt: pb.PromptView) -> str:
@@ -219,6 +225,14 @@ q              leave the table and quit"""
         else:
             self._acted, option = mine.turn_id, button.option
             self._send(self.session.act(mine.turn_id, option.verb, to=option.to, size=option.size), self._not_acted)
+
+    def action_time(self) -> None:
+        """Take longer over the turn."""
+        mine = self.seen.mine
+        if mine is None or not (mine.turn_id and self._time_chips()):
+            self._say("there is no time to be had now: it takes your turn, and time chips")
+        else:
+            self._send(self.session.use_time_chip(mine.turn_id))
 
     def _not_acted(self) -> None:
         self._acted = 0

@@ -86,7 +86,13 @@ def _dealt(event: Any, at: _At) -> str:
     if event.community:
         parts.append(f"for everybody {at.cards([event.community])}")
     street = STREETS.get(event.street, "")
-    return f"{street}: {' · '.join(parts) if parts else 'face down'}"
+    return f"{street}: {', '.join(parts) if parts else 'face down'}"
+
+
+def _extended(event: Any, at: _At) -> str:
+    if event.reason == seat_pb2.EXTENSION_TIME_CHIP:
+        return f"{at.who(event.seat)} takes more time ({event.time_chips} time chips left)"
+    return f"{at.who(event.seat)} has lost their connection and gets more time"
 
 
 def _action(event: Any, at: _At) -> str:
@@ -127,6 +133,7 @@ _SAY: Final[dict[str, Callable[[Any, _At], str]]] = {
     "antes_returned": lambda event, _: f"hand {event.hand_no}: the antes go back",
     "cards_dealt": _dealt,
     "clock_restarted": lambda *_: "the clock starts afresh: an outage of the house folds nobody",
+    "clock_extended": _extended,
     "action_taken": _action,
     "uncalled_returned": _uncalled,
     "hand_shown": _shown,

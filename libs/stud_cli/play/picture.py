@@ -1,5 +1,6 @@
 """Draws a table for one viewer, line by line, as wide as it may be: title, seats, middle, clock. Pure: what is drawn
-comes from `Seen`, which holds what was sent and nothing else. Nothing is said by colour alone.
+comes from `Seen`, which holds what was sent and nothing else. Nothing is said by colour alone, and but for suits and
+names everything is ASCII.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ STACK: Final = 8
 BET: Final = 6
 """Least widths; an amount is never cut, wider ones take their room from what players did."""
 
+CUT: Final = ".."
 BAR: Final = 20
 BUTTON: Final = "D"
 TURN: Final = ">"
@@ -44,7 +46,7 @@ def title(seen: Seen, width: int) -> Text:
     parts = [view.config.name or view.config.table_id, view.config.ruleset.name, stakes(view.config)]
     if view.hand_no:
         parts.append(f"hand {view.hand_no}")
-    return _fitted(Text(" " + " · ".join(parts)), width, style="reverse bold")
+    return fit(Text(" " + " | ".join(parts)), width, style="reverse bold")
 
 
 def seats(seen: Seen, width: int) -> list[Text]:
@@ -56,7 +58,7 @@ def seats(seen: Seen, width: int) -> list[Text]:
     stack = max([STACK, *(len(money(seat.stack)) for seat in view.seats)])
     bet = max([BET, *(len(money(seat.bet)) for seat in shown)])
     heading = f"   seat {'player':<{NAME}} {'stack':>{stack}} {'bet':>{bet}}  {'cards':<{CARDS}} last"
-    out = [_fitted(Text(heading), width, style="dim")]
+    out = [fit(Text(heading), width, style="dim")]
     return out + [_seat(seat, seen, (stack, bet), width) for seat in shown]
 
 
@@ -76,7 +78,7 @@ def _seat(seat: pb.SeatView, seen: Seen, widths: tuple[int, int], width: int) ->
     line.append(f" {_did(seat, seen)}")
     if on_turn:
         line.stylize("bold")
-    return _fitted(line, width)
+    return fit(line, width)
 
 
 def _shown(seat: pb.SeatView, seen: Seen) -> pb.SeatView:
@@ -108,7 +110,7 @@ def _did(seat: pb.SeatView, seen: Seen) -> str:
     if seat.status == pb.SEAT_STATUS_LEAVING:
         return "is leaving"
     if view.HasField("turn") and view.turn.seat == seat.seat:
-        return "to act"
+        return "to act" + (" (away)" if seat.connection == pb.CONNECTION_AWAY else "")
     if seat.ante_prompted:
         return "ante?"
     if seat.show_prompted:
@@ -119,7 +121,7 @@ def _did(seat: pb.SeatView, seen: Seen) -> str:
         return "sits out"
     if seat.pending:
         return f"+{saying.money(seat.pending)} coming"
-    return _last(seat, view)
+    return _last(seat, view) or ("away" if seat.connection == pb.CONNECTION_AWAY else "")
 
 
 def _last(seat: pb.SeatView, view: pb.TableView) -> str:
@@ -156,7 +158,7 @@ def middle(seen: Seen, width: int) -> Text:
     common = view.community or (0 if view.phase else view.last_hand.community)
     if common:
         text.append("   everybody's card ").append_text(card_text(common, plain=seen.plain))
-    return _fitted(text, width)
+    return fit(text, width)
 
 
 def _where(view: pb.TableView) -> str:
@@ -199,7 +201,7 @@ def clock(seen: Seen, now_s: float, width: int) -> Text:
         left_ms = seen.left_ms(deadline_ms, now_s)
         full = min(BAR, round(BAR * left_ms / total_ms)) if total_ms else 0
         text.append(f"  [{'#' * full}{'.' * (BAR - full)}] {-(-left_ms // 1000)} s")
-    return _fitted(text, width)
+    return fit(text, width)
 
 
 def own_line(seen: Seen, width: int) -> Text:
@@ -220,12 +222,15 @@ def own_line(seen: Seen, width: int) -> Text:
     text.append(f"stack {saying.money(seat.stack)}")
     if seat.pending:
         text.append(f", {saying.money(seat.pending)} comes between hands")
-    return _fitted(text, width)
+    return fit(text, width)
 
 
-def _fitted(text: Text, width: int, style: str = "") -> Text:
-    """Cut a line to a width, and fill it up to there where it has a style."""
-    text.truncate(width, overflow="ellipsis", pad=bool(style))
+def fit(text: Text, width: int, style: str = "") -> Text:
+    """Cut a line to a width (``..`` says so), and fill it up to there where it has a style."""
+    if text.cell_len > width:
+        text.truncate(max(0, width - len(CUT)), overflow="crop")
+        text.append(CUT)
+    text.truncate(width, pad=bool(style))
     if style:
         text.stylize(style)
     return text

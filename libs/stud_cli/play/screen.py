@@ -50,8 +50,8 @@ class TableScreen(App[None]):
     .toosmall #small {{ display: block; }}
     #left {{ width: 1fr; }}
     #table, #below {{ height: auto; }}
-    #said {{ height: 1fr; scrollbar-size-vertical: 1; }}
-    #beside {{ display: none; width: {BESIDE}; border-left: solid; scrollbar-size-vertical: 1; }}
+    #said {{ height: 1fr; scrollbar-size-vertical: 0; }}
+    #beside {{ display: none; width: {BESIDE}; border-left: ascii; scrollbar-size-vertical: 0; }}
     .wide #beside {{ display: block; }}
     .wide #said {{ display: none; }}
     .wide #gap {{ height: 1fr; }}
@@ -213,9 +213,7 @@ class TableScreen(App[None]):
 
 def fitted(text: str, width: int, style: str = "") -> Text:
     """Return one line of a screen, cut where it does not fit."""
-    line = Text(f" {text}" if text else "", style=style, no_wrap=True)
-    line.truncate(width, overflow="ellipsis")
-    return line
+    return picture.fit(Text(f" {text}" if text else "", style=style, no_wrap=True), width)
 
 
 def sentence(error: StudError) -> str:

@@ -73,7 +73,7 @@ def test_own_cards_stay_while_the_hand_is_shown_and_go_with_it():
 def test_suits_are_letters_where_signs_cannot_be_shown():
     for seen in seen_by(plain=True):
         text = text_of(seen) + "\n".join(seen.said)
-        assert not set(text) & set("♣♦♥♠")
+        assert text.isascii()
     assert cards_in(text_of(until("action_taken")))
 
 
@@ -144,6 +144,7 @@ ACTION = pb.SeatAction(verb=seat_pb2.VERB_BRING_IN, amount=200, to=200, street=3
         (pb.SeatView(dealt_in=True, live=True, all_in=True), "all-in"),
         (pb.SeatView(dealt_in=True, live=True, last_action=ACTION), "brings in 2"),
         (pb.SeatView(dealt_in=True), "folded"),
+        (pb.SeatView(connection=pb.CONNECTION_AWAY), "away"),
     ],
 )
 def test_what_is_said_of_a_player(seat: pb.SeatView, said: str):
@@ -209,3 +210,10 @@ def test_who_goes_by_a_name_is_called_by_it():
     for line in (picture.seats(seen, 80)[1], picture.clock(seen, 0.0, 80)):
         assert "Ada Lee" in line.plain
         assert "ada" not in line.plain
+
+
+def test_what_does_not_fit_says_so():
+    assert picture.fit(Text("0123456789"), 6).plain == "0123.."
+    assert picture.fit(Text("0123456789"), 10).plain == "0123456789"
+    assert picture.fit(Text("01"), 4, style="bold").plain == "01  "
+    assert picture.fit(Text("0123"), 1).plain == "."
