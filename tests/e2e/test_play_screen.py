@@ -123,7 +123,7 @@ async def test_what_a_key_does_not_do_is_said_and_nothing_is_sent(live: Live):
 
 
 async def test_a_time_chip_gives_more_time(live: Live):
-    async with evening(live, rules={"time_bank_ms": 30_000, "time_chips": 2}) as one:
+    async with evening(live, knobs={"time_bank_ms": 30_000, "time_bank_chips": 2}) as one:
         await one.play_until(lambda: one.mine.turn_id and "t more time" in one.text)
         deadline_ms = one.app.seen.view.turn.deadline_ms
         await one.press("t")
@@ -281,6 +281,15 @@ async def test_a_small_terminal_says_what_it_wants_and_a_larger_one_shows_the_ta
         await one.pilot.resize_terminal(80, 24)
         await one.says("q quit")
         assert "This terminal has" not in one.text
+
+
+async def test_what_comes_while_the_screen_is_taken_down_is_drawn_no_more(live: Live):
+    async with evening(live) as one:
+        await one.turn()
+        await one.app.query_one("#below").remove()
+        assert not one.app.is_up
+        one.app.draw()
+        one.app.draw_words()
 
 
 async def test_what_happened_is_scrolled_and_followed_again(live: Live):

@@ -122,12 +122,13 @@ async def evening(
     bots: int = 2,
     size: tuple[int, int] = SIZE,
     think_s: float = 0.0,
+    knobs: dict[str, int] | None = None,
     **options: Any,
 ) -> AsyncIterator[Evening]:
     """The screen of a player who sits at a new table; everything is closed, counted and verified afterwards."""
     await live.ready()
     table, people = live.new_id("play"), live.people
-    plan = TablePlan(table, ruleset, 500, CLOCK_S, hand_pause_ms=0, currency="EUR")
+    plan = TablePlan(table, ruleset, 500, CLOCK_S, hand_pause_ms=0, currency="EUR", knobs=knobs or {})
     view = await open_table(people.operator, plan)
     account = f"hero-{table}"
     pace = Pace(think_s, random.Random(table))

@@ -150,10 +150,17 @@ class TableScreen(App[None]):
     async def changed(self, update: pb.TableUpdate) -> None:
         """Do what an update asks for; nothing for a spectator."""
 
+    @property
+    def is_up(self) -> bool:
+        """Whether there is anything to draw on: not while the screen is taken down."""
+        return all(bool(self.query(part)) for part in ("#table", "#words", "#words-beside", "#below"))
+
     # --- drawing -----------------------------------------------------------------------------------------------------
 
     def draw(self, width: int = 0) -> None:
         """Draw everything anew, in a width that is not 0 or that of the screen."""
+        if not self.is_up:
+            return
         width = width or self.size.width
         left = width - BESIDE if width >= WIDE else width
         now_s, seen = time.monotonic(), self.seen
@@ -180,6 +187,8 @@ class TableScreen(App[None]):
 
     def draw_words(self) -> None:
         """Draw what happened; its end is shown, unless somebody has scrolled away from it."""
+        if not self.is_up:
+            return
         words = Group(*(Text(line) for line in self.seen.said))
         self.query_one("#words", Static).update(Padding(words, (0, 1)))
         self.query_one("#words-beside", Static).update(words)

@@ -20,7 +20,9 @@ CLOSED_WITHIN_S: Final = 30.0
 
 
 class TablePlan(msgspec.Struct, frozen=True):
-    """What to open. Amounts in minor units; ``clock_s`` is for every answer, 0 = without a deadline."""
+    """What to open. Amounts in minor units; ``clock_s`` is for every answer, 0 = without a deadline; ``knobs`` replace
+    others of the ruleset's.
+    """
 
     table: str
     ruleset: str
@@ -28,10 +30,12 @@ class TablePlan(msgspec.Struct, frozen=True):
     clock_s: int
     hand_pause_ms: int = HAND_PAUSE_MS
     currency: str = TEST_CURRENCY
+    knobs: dict[str, int] = {}
 
 
 async def open_table(operator: StudClient, plan: TablePlan) -> pb.TableView:
     """Open a table, paused until everybody sits (`begin`). Raises StudError."""
+    knobs = {**dict.fromkeys(CLOCKS, plan.clock_s * 1000), **plan.knobs}
     request = pb.CreateTableRequest(
         table=plan.table,
         name=f"Table {plan.table}",
@@ -39,10 +43,10 @@ async def open_table(operator: StudClient, plan: TablePlan) -> pb.TableView:
         preset=plan.ruleset,
         small_bet=plan.small_bet,
         hand_pause_ms=plan.hand_pause_ms,
-        override_fields=CLOCKS,
+        override_fields=list(knobs),
     )
-    for name in CLOCKS:
-        setattr(request.ruleset, name, plan.clock_s * 1000)
+    for name, value in knobs.items():
+        setattr(request.ruleset, name, value)
     await operator.tables.CreateTable(request)
     await operator.tables.PauseTable(pb.PauseTableRequest(table=plan.table, reason="everybody sits down"))
     return await look(operator, plan.table)

@@ -217,3 +217,15 @@ def test_what_does_not_fit_says_so():
     assert picture.fit(Text("0123456789"), 10).plain == "0123456789"
     assert picture.fit(Text("01"), 4, style="bold").plain == "01  "
     assert picture.fit(Text("0123"), 1).plain == "."
+
+
+def test_players_are_called_by_the_name_they_go_by():
+    seen, update = Seen(), pb.TableUpdate()
+    update.view.seats.append(pb.SeatView(seat=1, account="p-4711", name="Ada", sitting_no=1))
+    update.view.last_hand.hand_no = 3
+    update.view.last_hand.seats.add(seat=1, account="p-4711", name="Ada", won=500)
+    update.events.add().sat_in.seat = 1
+    seen.take(update, 0.0)
+    assert "Ada" in picture.seats(seen, 80)[1].plain
+    assert picture.middle(seen, 80).plain == " hand 3: Ada wins 5"
+    assert list(seen.said) == ["Ada is back"]
