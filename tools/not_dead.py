@@ -91,6 +91,7 @@ _.action_show
 _.action_speed
 _.action_stand_up
 _.action_time
+_._fatal_error
 _.action_step
 _.compose
 _.disabled

@@ -249,6 +249,7 @@ async def _screen(
         if keeper is not None:
             keeper.add_done_callback(lambda task: setattr(screen, "ended", _why(task)))
         await screen.run_async()
+    screen.check()
     seen = screen.seen
     return Outcome(
         table=table,

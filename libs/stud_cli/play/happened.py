@@ -122,6 +122,9 @@ def _voided(event: Any, at: _At) -> str:
 
 
 _SAY: Final[dict[str, Callable[[Any, _At], str]]] = {
+    "waiting_joined": lambda *_: "somebody waits for a seat",
+    "waiting_left": lambda *_: "somebody waits for a seat no more",
+    "seat_offered": lambda event, _: f"seat {event.seat} is offered to who has waited longest",
     "player_seated": _seated,
     "chips_added": _chips_added,
     "sat_out": _sat_out,

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final
 from rich.console import Group
 from rich.padding import Padding
 from rich.text import Text
+from rich.traceback import Traceback
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
@@ -18,6 +19,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Static
 
 from stud.table.v1 import table_service_pb2 as pb
+from stud_cli.exit_codes import could_not_run
 from stud_cli.play import picture
 from stud_cli.play.seen import Seen
 from stud_client import StudError
@@ -218,6 +220,17 @@ class TableScreen(App[None]):
     async def action_leave(self) -> None:
         """Quit."""
         self.exit()
+
+    # --- faults ------------------------------------------------------------------------------------------------------
+
+    def _fatal_error(self) -> None:
+        """Say where a fault is, without the values there, as textual would: cards are among them."""
+        self.panic(Traceback(width=None, show_locals=False))
+
+    def check(self) -> None:
+        """Raises CouldNotRun where the screen was ended by a fault."""
+        if self.return_code:
+            could_not_run("a fault of the screen, above is where: please report it; seat and chips are as they were")
 
 
 def fitted(text: str, width: int, style: str = "") -> Text:

@@ -57,6 +57,7 @@ async def _watch(client: StudClient, table: str, *, plain: bool) -> tuple[int, i
         async with client.watch(table) as watching:
             screen = TableScreen(watching, plain=plain)
             await screen.run_async()
+        screen.check()
         seen = screen.seen
         return seen.hands, seen.update.version if seen.update is not None else 0
     finally:
