@@ -91,7 +91,7 @@ _.action_show
 _.action_speed
 _.action_stand_up
 _.action_time
-_._fatal_error
+_._fatal_error  # noqa: SLF001  (textual has no public name for it)
 _.action_step
 _.compose
 _.disabled
