@@ -86,7 +86,7 @@ TRUST_STALE = Metric(
     _SOURCE,
 )
 CERTIFICATE_DAYS = Metric(
-    "stud_certificate_days_left", "gauge", "days until the service's own certificate ends; no series without TLS"
+    "stud_certificate_days_left", "gauge", "days until the service's own certificate ends; +Inf without TLS"
 )
 
 LOG_AVAILABLE = Metric("stud_log_available", "gauge", "1 where the log answers and holds what it acknowledged")

@@ -10,6 +10,7 @@ Exit codes: 0 = stopped when told to, 1 = something crashed, 2 = could not start
 from __future__ import annotations
 
 import asyncio
+import math
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -355,11 +356,14 @@ class Process:
 def told_of_trust(trust: Trust, tls: ServerTls | None) -> Mapping[Metric, Value]:
     """Returns what there is to tell of keys, revocations and certificates."""
     stale = trust.stale_s()
-    told: dict[Metric, Value] = {TOKEN_KEYS: len(trust.trusted.keys), REVOKED: len(trust.trusted.revoked)}
     if tls is not None:
         stale["certificate"] = tls.stale_s()
-        told[CERTIFICATE_DAYS] = tls.days_left
-    return {**told, TRUST_STALE: stale}
+    return {
+        TOKEN_KEYS: len(trust.trusted.keys),
+        REVOKED: len(trust.trusted.revoked),
+        CERTIFICATE_DAYS: math.inf if tls is None else tls.days_left,
+        TRUST_STALE: stale,
+    }
 
 
 def _log_behind(stream: str, acknowledged: Head, found: Head) -> None:

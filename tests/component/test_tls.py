@@ -15,12 +15,14 @@ import pytest
 
 from stud.table.v1 import table_service_pb2 as pb
 from stud_cli.local.pid_file import write_running
+from stud_cli.local.ports import Port
 from stud_cli.local.system import LocalSystem
 from stud_client import Endpoints, StudClient, StudError
 from stud_client.tls import Tls
 from tests.support.certificates import Issued, issue
 from tests.support.runtime import token
 from tests.support.runtime_process import Running, log_url, start
+from tests.support.scrape import scrape, value_of
 from tests.support.valkey import fresh_server, session_server, valkey_server
 
 __all__ = ["fresh_server", "log_url", "session_server", "start", "valkey_server"]
@@ -69,7 +71,8 @@ async def refused(service: Running, tls: Tls, scheme: str = "grpcs://") -> str:
 
 async def test_tls(start: Callable[..., Running], log_url: str, files: Files):
     """One service, everybody who may knock."""
-    service = start(log_url, **files.environ())
+    port = Port()
+    service = start(log_url, STUD_METRICS_PORT=str(port.number), **files.environ())
     service.until_serving()
     assert await ask(service, files.client()) == "t"
     assert await ask(service, files.client(issue("any", OTHERS))) == "t"  # nobody asked for it
@@ -79,6 +82,7 @@ async def test_tls(start: Callable[..., Running], log_url: str, files: Files):
     told = service.line("tls")
     assert told["client_certificates"] is False
     assert 29 < told["days_left"] <= 30
+    assert 29 < value_of(scrape(port.address), "stud_certificate_days_left") <= 30
 
 
 async def test_a_client_of_tls_at_a_service_without_it(start: Callable[..., Running], log_url: str, files: Files):

@@ -4,6 +4,7 @@ does not, or answers nonsense. What was good last stays good, and what is wrong 
 
 import asyncio
 import os
+import ssl
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, Self
 
 import pytest
 
+from stud_service import fetching
 from stud_service import trust as module
 from stud_service.fetching import FetchError, check_web_address, fetch
 from stud_service.refusals import Refused
@@ -18,6 +20,7 @@ from stud_service.settings import MAX_LIFE_S, ServiceSettings, SettingsError, lo
 from stud_service.signing_keys import KeyFileError
 from stud_service.tokens import Verifier, mint
 from stud_service.trust import Trust
+from tests.support.certificates import issue
 from tests.support.issuer import EC_KEY, ED_KEY, ED_KEY_2, Site, jwk, jwks, publishing, signed
 from tests.support.runtime import KEY, logged, until, write_keys
 
@@ -219,10 +222,6 @@ def answers_500(site: Site) -> None:
     site.status = 500
 
 
-def redirects(site: Site) -> None:
-    site.status = 302
-
-
 def says_nonsense(site: Site) -> None:
     site.body = b"<html>"
 
@@ -231,7 +230,7 @@ def says_too_much(site: Site) -> None:
     site.body = b" " * 300_000
 
 
-@pytest.mark.parametrize("break_it", [answers_500, redirects, says_nonsense, says_too_much])
+@pytest.mark.parametrize("break_it", [answers_500, says_nonsense, says_too_much])
 async def test_an_issuer_that_is_out_of_order_changes_nothing(
     tmp_path: Path, site: Site, break_it: Callable[[Site], None]
 ):
@@ -301,6 +300,38 @@ def test_what_goes_wrong_is_told_in_a_few_words(site: Site):
         fetch("http://127.0.0.1:1/", 100)
     with pytest.raises(FetchError, match="cannot be read"):
         fetch(site.url, 100, Path("/nonexistent"))
+
+
+def test_keys_come_from_where_they_were_looked_for(site: Site):
+    with publishing() as elsewhere:
+        elsewhere.body = jwks(jwk(ED_KEY, "a"))
+        site.status, site.elsewhere = 302, elsewhere.url
+        with pytest.raises(FetchError, match="it answered 302"):
+            fetch(site.url, 100_000)
+        assert (site.asked, elsewhere.asked) == (1, 0)
+
+
+def test_an_answer_has_bounds(site: Site, monkeypatch: pytest.MonkeyPatch):
+    site.body = b" " * 200_000
+    assert len(fetch(site.url, 200_000)) == 200_000
+    with pytest.raises(FetchError, match="more than 199999 bytes"):
+        fetch(site.url, 199_999)
+    monkeypatch.setattr(fetching, "WHOLE_S", -1.0)
+    with pytest.raises(FetchError, match="takes longer"):
+        fetch(site.url, 200_000)
+
+
+def test_a_certificate_of_another_ca_is_told(tmp_path: Path):
+    """The issuer's own CA is trusted beside the system's, and no other."""
+    ours, others = issue("ours"), issue("others")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*issue("issuer", ours).write(tmp_path, "issuer"))
+    with publishing(context) as site:
+        site.body = b"{}"
+        assert fetch(site.url, 100, ours.write(tmp_path, "ours")[0]) == b"{}"
+        for ca in (None, others.write(tmp_path, "others")[0]):
+            with pytest.raises(FetchError, match="its certificate is not trusted"):
+                fetch(site.url, 100, ca)
 
 
 def test_a_year_of_revocations_fits(tmp_path: Path):

@@ -51,6 +51,8 @@ class Site:
         self.body = b""
         self.status = 200
         self.asked = 0
+        self.elsewhere = ""
+        """Where a redirect leads."""
         self.go_on = threading.Event()
         self.go_on.set()
         self.url = ""
@@ -66,8 +68,8 @@ def publishing(context: ssl.SSLContext | None = None) -> Iterator[Site]:
             site.asked += 1
             site.go_on.wait(30)
             self.send_response(site.status)
-            if site.status == 302:
-                self.send_header("Location", site.url)
+            if site.elsewhere:
+                self.send_header("Location", site.elsewhere)
             self.send_header("Content-Length", str(len(site.body)))
             self.end_headers()
             self.wfile.write(site.body)
