@@ -17,6 +17,7 @@ from stud_cli.drawing import money
 from stud_cli.exit_codes import could_not_run
 from stud_cli.operate.desk import Desk, Told, operated
 from stud_cli.operate.knobs import whole
+from stud_cli.operate.messages import to_account
 from stud_cli.operate.options import Account, Amount, Currency, Reason
 from stud_cli.output import notes, table_of
 from stud_client import StudError, pages
@@ -26,6 +27,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Accounts and their money. Example: stud account show ada --currency EUR",
 )
+app.command("message")(to_account)
 Reference = Annotated[str, typer.Option("--reference", help="Payment reference, at most 128 characters.")]
 LINES = ("version", "when", "what", "table", "hand", "account", "amount")
 MAX_PAGE = 1000

@@ -14,6 +14,7 @@ from stud_cli.exit_codes import could_not_run, said_as
 from stud_cli.operate import opening
 from stud_cli.operate.completing import knobs, presets
 from stud_cli.operate.desk import Desk, Told, operated
+from stud_cli.operate.messages import to_table
 from stud_cli.operate.options import ReasonForAll, TableId
 from stud_core.house_rules import changed, headline, house_rules, page
 from stud_core.ruleset import TableConfig
@@ -24,6 +25,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Open a table, look at it, pause, resume, drain and close it. Example: stud table show t-1",
 )
+app.command("message")(to_table)
 In = typer.Option
 
 

@@ -64,6 +64,8 @@ DECIDE = [
     ["table", "resume", "--", "t-1"],
     ["table", "drain", "t-1"],
     ["table", "close", "-y", "t-1"],
+    ["table", "message", "t-1", "a break at ten", "--hours", "2"],
+    ["account", "message", "--", "ada", "-- your papers --"],
     ["hand", "void", "t-1", "7", *WHY, "--yes"],
     ["hand", "resolve", "t-1", "7", "--by", "referee", *WHY, "--yes"],
     ["cashout", "resolve", "t-1", "3", "12500", *WHY, *EURO, "--yes"],

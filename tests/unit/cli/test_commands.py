@@ -44,7 +44,8 @@ def test_there_are_the_commands_that_the_documents_promise():
     promised = (
         "up demo load load-compare load-merge load-html bench rules tables token hands replay verify audit adjudicate "
         "rehearse init dead-list dead-retry dead-discard table-create table-show table-pause table-resume table-drain "
-        "table-close hand-show hand-void hand-resolve cashout-list cashout-resolve account-open account-show "
+        "table-close table-message account-message "
+        "hand-show hand-void hand-resolve cashout-list cashout-resolve account-open account-show "
         "account-freeze account-unfreeze account-deposit account-withdraw account-adjust account-transfers bots "
         "proposals keys-show keys-rotate keys-revoke play watch"
     )

@@ -87,6 +87,12 @@ def test_a_table_from_its_opening_to_its_end(desk: Desk):
         (["drain", "t-1"], "t-1 is drained: the running hand is its last one"),
     ):
         assert desk.shows("table", *words, "--as", "olga").strip() == said
+    sent = desk.ask("table", "message", "t-1", "a break", "--as", "olga", "--request-id", "m-1")
+    assert (sent["accounts"], sent["watching"], sent["request_id"]) == (0, 0, "m-1")
+    again = desk.ask("table", "message", "t-1", "a break", "--as", "olga", "--request-id", "m-1")
+    assert again["message_no"] == sent["message_no"]
+    said = desk.shows("account", "message", "ada", "your papers", "--hours", "1", "--as", "olga")
+    assert said.strip() == "sent to 1 account, of which 0 see it now"
     shown = desk.ask("table", "show", "t-1")
     assert (shown["view"]["life"], shown["version"] > 3) == ("TABLE_LIFE_DRAINING", True)
     assert "waiting: DRAINING" in desk.shows("table", "show", "t-1")
