@@ -1,6 +1,7 @@
 """Rule vectors C.10: time, presence, money at the table (rows 128-139, 149).
 
-Rows 131 and 148 belong to the running services; bet-ahead (140-147) has a file of its own.
+Rows 131 and 148 belong to the running services; bet-ahead (140-147) has a file of its own. All of them are played over
+gRPC too, in tests/component/test_rows_over_grpc.py.
 """
 
 from __future__ import annotations
