@@ -19,6 +19,7 @@ from hypercorn.asyncio.tcp_server import TCPServer
 from hypercorn.asyncio.worker_context import WorkerContext
 from hypercorn.config import Config
 from hypercorn.events import Event, Updated
+from hypercorn.protocol import h2
 from hypercorn.utils import wrap_app
 
 from edge_service.settings import EdgeSettings
@@ -65,6 +66,26 @@ def _stamp(*files: str | None) -> tuple[tuple[int, int], ...]:
     except OSError:
         return ()
     return tuple((each.st_mtime_ns, each.st_ino) for each in found)
+
+
+class _Buffer(h2.StreamBuffer):
+    """What waits for the reader of one stream of HTTP/2. The library's own lets more in whenever little was taken out:
+    nothing, say, since the reader has opened no window. So it grows without an end; this one lets more in when little
+    is left.
+    """
+
+    async def pop(self, max_length: int) -> bytes:
+        """Take out what may be sent now."""
+        data = bytes(self.buffer[: max(0, max_length)])
+        del self.buffer[: len(data)]
+        if len(self.buffer) < h2.BUFFER_LOW_WATER:
+            await self._paused.set()
+        if not self.buffer:
+            await self._is_empty.set()
+        return data
+
+
+h2.StreamBuffer = _Buffer  # type: ignore[misc]  # there is no other way in; tests/component/test_edge.py holds it
 
 
 class _Connection(TCPServer):

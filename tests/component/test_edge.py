@@ -23,6 +23,7 @@ from google.rpc import error_details_pb2  # type: ignore[import-untyped]
 from edge_service.upstream import upstreams
 from stud_service.healthcheck import check
 from stud_service.refusals import Refused
+from tests.support import http2
 from tests.support.edge import GET, WATCH, Edge, calling, refusal, running
 from tests.support.runtime import until
 
@@ -187,6 +188,23 @@ async def test_a_reader_who_takes_nothing_makes_the_edge_keep_little_and_is_cut_
                 await edge.behind.ended.wait()
             # The system's buffers of two connections, and 64 kB here and there. Without an end it would be far more.
             assert 0 < edge.behind.sent * 4096 < 12_000_000
+        await until(lambda: edge.told()["stud_edge_cut_off_total"] == 1)
+        await until(lambda: edge.told()["stud_edge_connections"] == 0)
+
+
+async def test_a_reader_who_opens_no_window_of_http_2_makes_the_edge_keep_little_and_is_cut_off():
+    async def endless(request: bytes, context: Any) -> AsyncIterator[bytes]:
+        while True:
+            yield bytes(4096)
+
+    async with running(edge_send_within_ms=1_000) as edge:
+        edge.behind.stream = endless
+        async with http2.connected(f"127.0.0.1:{edge.process.port}") as rude:
+            rude.send(http2.call(WATCH))
+            async with asyncio.timeout(20):
+                await edge.behind.ended.wait()
+            assert 0 < edge.behind.sent * 4096 < 1_000_000
+            await until(lambda: bool(rude.cut))
         await until(lambda: edge.told()["stud_edge_cut_off_total"] == 1)
         await until(lambda: edge.told()["stud_edge_connections"] == 0)
 

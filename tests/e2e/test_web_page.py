@@ -209,6 +209,10 @@ async def test_everything_is_named_for_whoever_hears_the_page(live: Live, page_f
         for node in browser.do("Accessibility.getFullAXTree")["nodes"]:
             if not node.get("ignored"):
                 found.setdefault(node["role"]["value"], []).append(node.get("name", {}).get("value", ""))
+        moves = "getComputedStyle(document.querySelector('.cards .card')).animationName"
+        assert browser.ask(moves) == "dealt"
+        browser.do("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
+        assert browser.ask(moves) == "none"
         return found
 
     try:
