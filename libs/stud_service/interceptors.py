@@ -97,8 +97,8 @@ class Interceptor(grpc.aio.ServerInterceptor):
     ) -> grpc.RpcMethodHandler[Req, Resp] | None:
         handler = await continuation(handler_call_details)
         if handler is None:
-            layer = _errors(self._refusals, self._by_limit, _unknown(self._limits))
-            return grpc.stream_stream_rpc_method_handler(layer)
+            waiting = _errors(self._refusals, self._by_limit, _slowly(self._limits))
+            return grpc.stream_stream_rpc_method_handler(_unknown(waiting))
         method = str(handler_call_details.method)
         known = self._wrapped.get(method)
         if known is None or known[0] is not handler:
@@ -246,14 +246,23 @@ def _public(limits: Limits, method: str, inner: Layer, *, streams: bool) -> Laye
     return public
 
 
-def _unknown(limits: Limits) -> Callable[[Any, Context], Awaitable[None]]:
+def _slowly(limits: Limits) -> Layer:
+    """Waits as one does for a call that is nobody's."""
+
+    async def slowly(_: Any, context: Context) -> None:
+        with limits.strangers.hold(host_of(context.peer())):
+            await limits.slow(context.peer())
+
+    return slowly
+
+
+def _unknown(waiting: Layer) -> Callable[[Any, Context], Awaitable[None]]:
     """Says what gRPC would say of a method that does not exist; whoever keeps calling it is answered slowly, as others
     are.
     """
 
-    async def unknown(_: Any, context: Context) -> None:
-        with limits.strangers.hold(host_of(context.peer())):
-            await limits.slow(context.peer())
+    async def unknown(request: Any, context: Context) -> None:
+        await waiting(request, context)
         await context.abort(grpc.StatusCode.UNIMPLEMENTED, "there is no such method")
 
     return unknown

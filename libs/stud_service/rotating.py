@@ -7,6 +7,7 @@ between.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,9 +29,10 @@ class NotOurs(ValueError):
     """The keys are an issuer's elsewhere: it rotates and revokes. The text says what is wanted."""
 
 
-def rotate(settings: ServiceSettings, *, forget: bool) -> str:
+def rotate(settings: ServiceSettings, *, forget: bool, published: Callable[[], None] = lambda: None) -> str:
     """Makes a new pair that signs from now on; returns its name (`kid`). What the old ones signed is good until it
-    ends, or with `forget` no longer. Raises KeyFileError, NotOurs, OSError.
+    ends, or with `forget` no longer. `published` is called when services may read the new key, before it signs. Raises
+    KeyFileError, NotOurs, OSError.
     """
     folder = settings.keys_dir
     load_private_key(folder)
@@ -41,6 +43,7 @@ def rotate(settings: ServiceSettings, *, forget: bool) -> str:
         listed = [_entry(new.public_key())] + ([] if forget else [_entry(old), *_listed(jwks_file(settings))])
         kept = list({entry["kid"]: entry for entry in reversed(listed)}.values())[::-1][:KEPT]
         write_whole(jwks_file(settings), json.dumps({"keys": kept}, indent=1).encode() + b"\n")
+        published()
         spki = serialization.PublicFormat.SubjectPublicKeyInfo
         write_whole(
             home_of(folder, JWT_FOLDER, JWT_PUBLIC), new.public_key().public_bytes(serialization.Encoding.PEM, spki)

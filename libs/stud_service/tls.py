@@ -190,6 +190,8 @@ class ServerTls:
             return read_pair(*self._files)
         except TlsError as why:
             return str(why)
+        except Exception as why:  # noqa: BLE001  (a library at its wits' end must not end the service)
+            return f"the files cannot be read ({type(why).__name__})"
 
     def stale_s(self) -> float:
         """For how many seconds the files could not be used; 0 = they can."""

@@ -205,4 +205,7 @@ class IssuerKeys:
         except (FetchError, ValueError) as why:
             self.problem = str(why)
             return
+        except Exception as why:  # noqa: BLE001  (nothing that an issuer says may end the service)
+            self.problem = f"its answer cannot be read ({type(why).__name__})"
+            return
         self.problem, self.good_at = "", time.monotonic()

@@ -51,6 +51,9 @@ class WatchedFile(Generic[T]):
         except ValueError as why:
             self._wrong(str(why))
             return False
+        except Exception as why:  # noqa: BLE001  (a library at its wits' end must not end the service)
+            self._wrong(f"it cannot be read ({type(why).__name__})")
+            return False
         self._seen, self.problem, self.good_at = seen, "", time.monotonic()
         changed = value != self.value
         self.value = value

@@ -231,9 +231,10 @@ async def test_an_oversized_message_is_resource_exhausted(channel):
 
 
 async def test_an_unknown_method_is_unimplemented(channel):
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
+    with logged() as told, pytest.raises(grpc.aio.AioRpcError) as caught:
         await raw(channel, "Nothing")(b"")
     assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+    assert told() == []
 
 
 # Who may call, and when

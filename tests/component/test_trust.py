@@ -9,7 +9,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Self
+from unittest.mock import Mock
 
+import jwt
 import pytest
 
 from stud_service import fetching
@@ -136,6 +138,27 @@ async def test_what_cannot_be_read_changes_nothing_and_is_told(tmp_path: Path, s
     events = [line["event"] for line in told()]
     assert events.count("trust_is_stale") == 1
     assert events.count("trust_is_fresh") == 1
+
+
+async def test_what_nobody_thought_of_changes_nothing_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A library that fails in a way of its own, at a file and at the issuer's answer."""
+    path = tmp_path / "jwks.json"
+    path.write_bytes(jwks(jwk(ED_KEY, "a")))
+    with publishing() as site:
+        site.body = jwks(jwk(EC_KEY, "b"))
+        async with Followed(tmp_path, jwks_url=site.url, jwks_refresh_s=10) as followed:
+            await followed.until_it_says(signed(EC_KEY, "b"), "fine")
+            with monkeypatch.context() as broken:
+                broken.setattr(jwt, "PyJWK", Mock(side_effect=ZeroDivisionError))
+                replace(path, jwks(jwk(ED_KEY_2, "c")))
+                followed.says(signed(ED_KEY_2, "c"))
+                await until(lambda: set(followed.trust.problems()) == {"jwks_file", "jwks_url"})
+                assert set(followed.trust.problems().values()) == {
+                    "it cannot be read (ZeroDivisionError)",
+                    "its answer cannot be read (ZeroDivisionError)",
+                }
+                assert [followed.says(signed(key, kid)) for key, kid in ((ED_KEY, "a"), (EC_KEY, "b"))] == ["fine"] * 2
+            await followed.until_it_says(signed(ED_KEY_2, "c"), "fine")
 
 
 async def test_no_service_starts_with_less_than_it_was_given(tmp_path: Path):

@@ -14,13 +14,15 @@ import typer
 
 from stud_cli.exit_codes import could_not_run, said_as
 from stud_cli.local.keys import keys_dir
+from stud_cli.local.pid_file import read_running
 from stud_cli.operate.identity import read_claims, span
-from stud_cli.output import JsonFlag, console, last_line, table_of
+from stud_cli.output import JsonFlag, console, last_line, notes, table_of
 from stud_service.rotating import revoke as put_on_the_list
 from stud_service.rotating import rotate as new_pair
 from stud_service.settings import ServiceSettings, load_settings
-from stud_service.trust import Trust, revoked_file
+from stud_service.trust import LOOK_S, Trust, revoked_file
 from stud_service.trusted import KeySet
+from stud_topology.services import RUNNING
 
 app = typer.Typer(
     add_completion=False,
@@ -65,12 +67,19 @@ def rotate(
     Example: stud keys rotate
     """
     with said_as("{}", ValueError), said_as("the keys cannot be written ({})", OSError):
-        kid = new_pair(_settings(), forget=forget)
+        kid = new_pair(_settings(), forget=forget, published=_let_services_read)
     if json_output:
         last_line({"kid": kid, "forgot": forget})
     else:
         old = "are good no longer" if forget else "stay good until they end"
-        console.print(f"{kid} signs from now on; tokens of older keys {old}. Services know within two seconds.")
+        console.print(f"{kid} signs from now on; tokens of older keys {old}")
+
+
+def _let_services_read() -> None:
+    """Whoever gets a token of the new key gets in at once: services that run here know it by then."""
+    if read_running(RUNNING) is not None:
+        with notes.status("services read the new key"):
+            time.sleep(LOOK_S * 1.5)
 
 
 @app.command()

@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 from stud_cli.main import app
 from stud_service.refusals import Refused
 from stud_service.revocations import revoked_in
+from stud_service.rotating import rotate
 from stud_service.settings import ServiceSettings
-from stud_service.signing_keys import load_private_key
+from stud_service.signing_keys import key_name, load_private_key
 from stud_service.tokens import Verifier, mint
 from stud_service.trust import Trust
 from tests.support.issuer import ED_KEY, jwk, jwks
@@ -58,6 +59,20 @@ def test_tokens_of_the_old_key_are_good_until_it_is_forgotten():
     assert [says(token) for token in tokens] == ["UNAUTHENTICATED"] * 3
     assert says(told("token", "alice")["token"]) == "fine"
     assert {row["kid"] for row in told("keys", "show")["keys"]} == {"", kids[-1]}
+
+
+def test_the_new_key_is_published_before_it_signs():
+    told("token", "alice")
+    seen: list[tuple[int, str]] = []
+
+    def published() -> None:
+        token = mint("alice", ["player"], 60, load_private_key(KEYS))
+        seen.append((len(json.loads((KEYS / "jwks.json").read_text())["keys"]), says(token)))
+
+    before = load_private_key(KEYS).public_key()
+    kid = rotate(ServiceSettings(build="t"), forget=False, published=published)
+    assert seen == [(2, "fine")]
+    assert kid == key_name(load_private_key(KEYS).public_key()) != key_name(before)
 
 
 def test_the_file_of_keys_does_not_grow_for_ever():
