@@ -84,6 +84,8 @@ class Me(_Kept):
         """Sittings that are not over, by table and sitting_no."""
         self.over: list[pb.SittingOver] = []
         """Sittings that were over since they were last asked for; whoever has seen them clears the list."""
+        self.waiting: dict[str, pb.MyWaiting] = {}
+        """Places on waiting lists, by table."""
         self.messages: dict[int, pb.HouseMessage] = {}
         """Messages from the house by their numbers, oldest first."""
         self._stub = stub
@@ -118,6 +120,11 @@ class Me(_Kept):
         for left in over:
             self.sittings.pop((left.table, left.sitting_no), None)
         self.sittings.update(now)
+        if message.reset:
+            self.waiting.clear()
+        self.waiting.update({place.table: place for place in message.waiting})
+        for table in message.waits_no_more:
+            self.waiting.pop(table, None)
         self.over = [*self.over, *over][-MOST_MESSAGES:]
         self.messages.update({told.message_no: told for told in message.messages})
         for number in list(self.messages)[:-MOST_MESSAGES]:

@@ -47,7 +47,7 @@ class Wanted(msgspec.Struct, frozen=True):
             and (not self.ruleset or line.ruleset == self.ruleset)
             and (not self.min_small_bet or line.small_bet >= self.min_small_bet)
             and (not self.max_small_bet or line.small_bet <= self.max_small_bet)
-            and line.seats - line.seated >= self.min_free_seats
+            and (not self.min_free_seats or line.seats - line.seated - line.waiting >= self.min_free_seats)
             and not (self.hide_paused and line.paused)
         )
 

@@ -11,17 +11,29 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from stud.table.v1 import table_service_pb2 as pb
-from stud_core.events import BuyInRequested, CashOutRequested, Event, PlayerLeft, SeatReleased
+from stud_core.events import (
+    BuyInRequested,
+    CashOutRequested,
+    Event,
+    PlayerLeft,
+    SeatReleased,
+    WaitingJoined,
+    WaitingLeft,
+)
+from stud_core.state import Waiter
 from stud_service.refusals import Refused
 from stud_service.runtime import Runtime
 from table_service.actor import TableActor
 from table_service.house_messages import HouseMessages
 from table_service.me import Facts, facts_of, my_sitting
+from table_service.private_views import place_view, waiting_place
 
-COMES_OR_GOES = frozenset({BuyInRequested, SeatReleased, CashOutRequested, PlayerLeft})
-"""Events with which a sitting begins or is over."""
+COMES_OR_GOES = frozenset({BuyInRequested, SeatReleased, CashOutRequested, PlayerLeft, WaitingJoined, WaitingLeft})
+"""Events with which a sitting, or the wait for one, begins or is over."""
 
 Write = Callable[[pb.WatchMeResponse], Awaitable[None]]
+Place = tuple[int, Waiter]
+"""On a waiting list: the position, and what is kept for whoever has it."""
 
 
 class _Stream:
@@ -31,18 +43,19 @@ class _Stream:
 
     def __init__(self) -> None:
         self.told: dict[str, Facts] = {}
+        self.places: dict[str, Place] = {}
         self.changed: dict[str, None] = {}
         self.paid: dict[str, int] = {}
         self.last_no = 0
         self.news = asyncio.Event()
         self.why: Refused | None = None
 
-    def look(self, table_id: str, facts: Facts | None, paid: Mapping[int, int]) -> None:
-        """Note how the sitting at a table is now; ``paid`` has what sittings were paid that are over."""
+    def look(self, table_id: str, facts: Facts | None, place: Place | None, paid: Mapping[int, int]) -> None:
+        """Note how sitting and place at a table are now; ``paid`` has what sittings were paid that are over."""
         before = self.told.get(table_id)
         if before is not None and before.sitting_no in paid:
             self.paid[table_id] = paid[before.sitting_no]
-        if facts == before:
+        if facts == before and place == self.places.get(table_id):
             self.changed.pop(table_id, None)
         else:
             self.changed[table_id] = None
@@ -64,7 +77,7 @@ class People:
         return sum(map(len, self._streams.values()))
 
     def tables_of(self, account: str) -> list[str]:
-        """Return the ids of the tables where an account has a sitting that is not over."""
+        """Return the ids of the tables where an account has a sitting that is not over, or waits for one."""
         return sorted(self._tables.get(account, ()))
 
     def watching(self, account: str) -> bool:
@@ -83,14 +96,15 @@ class People:
         paid = {event.sitting_no: event.paid for event in events or () if isinstance(event, PlayerLeft)}
         for account in self._at.get(actor.table_id, gone) | gone:
             if account in self._streams:
-                facts = _facts(actor, account)
+                facts, place = _facts(actor, account), waiting_place(actor.table, account)
                 for stream in self._streams[account]:
-                    stream.look(actor.table_id, facts, paid)
+                    stream.look(actor.table_id, facts, place, paid)
 
     def _index(self, actor: TableActor) -> frozenset[str]:
-        """Note who has a sitting at a table; return those who have none there any more."""
+        """Note who has a sitting at a table, or waits for one; return those who do not any more."""
         table_id = actor.table_id
-        now = frozenset([sitting.account for sitting in actor.table.sittings.values()])
+        table = actor.table
+        now = frozenset([s.account for s in table.sittings.values()] + [w.account for w in table.waiting])
         before = self._at.pop(table_id, frozenset())
         if now:
             self._at[table_id] = now
@@ -127,6 +141,9 @@ class People:
             facts = None if actor is None else _facts(actor, account)
             if actor is not None and facts is not None:
                 answer.sittings.append(my_sitting(actor.table, facts))
+            place = None if actor is None else waiting_place(actor.table, account)
+            if actor is not None and place is not None:
+                answer.waiting.append(_my_waiting(actor, place))
         return answer
 
     async def serve(self, account: str, write: Write) -> None:
@@ -141,7 +158,7 @@ class People:
                 if stream.why is not None:
                     raise stream.why
                 news = self._news(stream, account)
-                if news.sittings or news.over or news.messages:
+                if news.sittings or news.over or news.messages or news.waiting or news.waits_no_more:
                     await write(news)
         finally:
             self._streams[account].discard(stream)
@@ -168,7 +185,18 @@ class People:
                 stream.told[table_id] = facts
                 if facts != before:
                     news.sittings.append(my_sitting(actor.table, facts))
+            self._put_waiting(news, stream, table_id, account)
         return news
+
+    def _put_waiting(self, news: pb.WatchMeResponse, stream: _Stream, table_id: str, account: str) -> None:
+        actor, before = self._find(table_id), stream.places.pop(table_id, None)
+        place = None if actor is None else waiting_place(actor.table, account)
+        if actor is not None and place is not None:
+            stream.places[table_id] = place
+            if place != before:
+                news.waiting.append(_my_waiting(actor, place))
+        elif before is not None:
+            news.waits_no_more.append(table_id)
 
 
 def _facts(actor: TableActor, account: str) -> Facts | None:
@@ -177,3 +205,10 @@ def _facts(actor: TableActor, account: str) -> Facts | None:
     if sitting is None:
         return None
     return facts_of(actor.table, sitting, actor.stands_for, is_due=actor.ahead.is_due(account))
+
+
+def _my_waiting(actor: TableActor, place: Place) -> pb.MyWaiting:
+    config = actor.table.rules
+    return pb.MyWaiting(
+        table=config.table_id, table_name=config.name, currency=config.currency, place=place_view(*place)
+    )

@@ -15,7 +15,7 @@ from stud_core import bet_ahead
 from stud_core.bet_ahead import PreAction
 from stud_core.events import Option
 from stud_core.hand_words import hand_in_words
-from stud_core.state import Prompt, Sitting, Table
+from stud_core.state import Prompt, Sitting, Table, Waiter
 from stud_wire.codec import encoder
 from table_service.last_hand import common, to_card
 
@@ -116,13 +116,18 @@ def prompt_view(prompt: Prompt, ante: int) -> pb.PromptView:
 
 def waiting_view(table: Table, account: str) -> pb.PrivateView | None:
     """Return what somebody on the waiting list sees, None where the account is not on it."""
-    for position, waiter in enumerate(table.waiting, 1):
-        if waiter.account == account:
-            view = pb.PrivateView()
-            view.waiting.position, view.waiting.amount = position, waiter.amount
-            view.waiting.seat, view.waiting.expires_at_ms = waiter.seat, waiter.expires_at_ms
-            return view
-    return None
+    place = waiting_place(table, account)
+    return None if place is None else pb.PrivateView(waiting=place_view(*place))
+
+
+def waiting_place(table: Table, account: str) -> tuple[int, Waiter] | None:
+    """Return an account's position on the waiting list, from 1, and what is kept for it; None = it is not on it."""
+    return next((found for found in enumerate(table.waiting, 1) if found[1].account == account), None)
+
+
+def place_view(position: int, waiter: Waiter) -> pb.WaitingView:
+    """Return it for the wire."""
+    return pb.WaitingView(position=position, amount=waiter.amount, seat=waiter.seat, expires_at_ms=waiter.expires_at_ms)
 
 
 def last_top_up(sitting: Sitting) -> TopUp | None:

@@ -107,6 +107,15 @@ class MeWatcher(Watcher[pb.WatchMeResponse]):
         return known
 
     @property
+    def waiting(self) -> dict[str, pb.WaitingView]:
+        known: dict[str, pb.WaitingView] = {}
+        for message in self.said:
+            for table in message.waits_no_more:
+                del known[table]
+            known |= {waiting.table: waiting.place for waiting in message.waiting}
+        return known
+
+    @property
     def texts(self) -> list[str]:
         return [message.text for said in self.said for message in said.messages]
 

@@ -17,6 +17,7 @@ from stud_wire.commits import decode_commit
 from tests.support.playing_memory import Game
 from tests.support.streams import Stream
 from tests.support.system_memory import MemorySystem, simulated, virtual_ms
+from tests.support.watchers import LobbyWatcher, MeWatcher, Watcher
 
 LIST: dict[str, Any] = {
     "ruleset": ruleset_pb2.Ruleset(seats=2, waiting_list=2, offer_ms=20_000),
@@ -82,6 +83,41 @@ async def test_everybody_sees_how_many_wait_and_each_their_own_place(tmp_path):
         assert await mine(game, "eve") == pb.PrivateView()
         with pytest.raises(Refused, match="WAITING_LIST_FULL"):
             await join(game, "eve")
+
+
+@simulated
+async def test_who_waits_is_told_so_wherever_they_look_and_nobody_else_is(tmp_path):
+    async with MemorySystem(tmp_path) as system:
+        game = await full(system, "cleo", "dora")
+        watchers = {name: MeWatcher(system, name) for name in ("cleo", "dora", "eve", "ada")}
+        with_room = LobbyWatcher(system, min_free_seats=1)
+        everybody: list[Watcher[Any]] = [*watchers.values(), with_room]
+        for watcher in everybody:
+            await watcher.until(len)
+        cleo, dora = watchers["cleo"], watchers["dora"]
+        assert [(w.waiting[game.id].position, w.waiting[game.id].amount) for w in (cleo, dora)] == [
+            (1, STACK),
+            (2, STACK),
+        ]
+        await game.send("ada", pb.LeaveSeatRequest())
+        await cleo.until(lambda _: cleo.waiting[game.id].seat == 1)
+        assert cleo.waiting[game.id].expires_at_ms == virtual_ms() + 20_000
+        await dora.until(lambda _: game.id not in dora.waiting or dora.waiting[game.id].seat == 1, within_s=60)
+        assert game.id not in cleo.waiting
+        seat = await game.send("dora", pb.TakeSeatRequest(amount=STACK))
+        await dora.until(lambda _: game.id not in dora.waiting and dora.sittings)
+        assert seat.seat == 1
+        answer = await system.call("GetMe", pb.GetMeRequest(), "dora")
+        assert (len(answer.sittings), len(answer.waiting)) == (1, 0)
+        await game.deposit("eve", 50_000)
+        await join(game, "eve")
+        await watchers["eve"].until(lambda said: said[-1].waiting)
+        (place,) = (await system.call("GetMe", pb.GetMeRequest(), "eve")).waiting
+        assert (place.table, place.place.position, place.currency) == (game.id, 1, "EUR")
+        assert not watchers["ada"].waiting
+        assert not with_room.tables
+        for watcher in everybody:
+            await watcher.close()
 
 
 @simulated

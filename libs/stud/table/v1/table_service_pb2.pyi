@@ -1322,7 +1322,7 @@ class TableFilter(_message.Message):
     max_small_bet: _builtins.int
     """Only where the lower limit is at most this, minor units; 0 = any."""
     min_free_seats: _builtins.int
-    """Only where at least so many seats are free, 1 to 8; 0 = any."""
+    """Only where at least so many seats are free, 1 to 8, less those that go to whoever waits; 0 = any."""
     hide_paused: _builtins.bool
     """Whether paused tables are left out."""
     @_builtins.property
@@ -1506,6 +1506,7 @@ class GetMeResponse(_message.Message):
     SITTINGS_FIELD_NUMBER: _builtins.int
     MESSAGES_FIELD_NUMBER: _builtins.int
     SENT_AT_MS_FIELD_NUMBER: _builtins.int
+    WAITING_FIELD_NUMBER: _builtins.int
     sent_at_ms: _builtins.int
     """Server's clock when sent, milliseconds since the epoch: what is left of a clock is its deadline minus this."""
     @_builtins.property
@@ -1516,16 +1517,21 @@ class GetMeResponse(_message.Message):
     def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___HouseMessage]:
         """Messages from the house, oldest first."""
 
+    @_builtins.property
+    def waiting(self) -> _containers.RepeatedCompositeFieldContainer[Global___MyWaiting]:
+        """Places on waiting lists, by table."""
+
     def __init__(
         self,
         *,
         sittings: _abc.Iterable[Global___MySitting] | None = ...,
         messages: _abc.Iterable[Global___HouseMessage] | None = ...,
         sent_at_ms: _builtins.int = ...,
+        waiting: _abc.Iterable[Global___MyWaiting] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["messages", b"messages", "sent_at_ms", b"sent_at_ms", "sittings", b"sittings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["messages", b"messages", "sent_at_ms", b"sent_at_ms", "sittings", b"sittings", "waiting", b"waiting"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1559,6 +1565,8 @@ class WatchMeResponse(_message.Message):
     OVER_FIELD_NUMBER: _builtins.int
     MESSAGES_FIELD_NUMBER: _builtins.int
     SENT_AT_MS_FIELD_NUMBER: _builtins.int
+    WAITING_FIELD_NUMBER: _builtins.int
+    WAITS_NO_MORE_FIELD_NUMBER: _builtins.int
     reset: _builtins.bool
     """Whether this is all there is, and replaces whatever the client has: the first message of a stream."""
     sent_at_ms: _builtins.int
@@ -1575,6 +1583,14 @@ class WatchMeResponse(_message.Message):
     def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___HouseMessage]:
         """New messages from the house, oldest first."""
 
+    @_builtins.property
+    def waiting(self) -> _containers.RepeatedCompositeFieldContainer[Global___MyWaiting]:
+        """Places on waiting lists that are new or have changed; keep them by table."""
+
+    @_builtins.property
+    def waits_no_more(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids of tables where the caller waits no more."""
+
     def __init__(
         self,
         *,
@@ -1583,14 +1599,52 @@ class WatchMeResponse(_message.Message):
         over: _abc.Iterable[Global___SittingOver] | None = ...,
         messages: _abc.Iterable[Global___HouseMessage] | None = ...,
         sent_at_ms: _builtins.int = ...,
+        waiting: _abc.Iterable[Global___MyWaiting] | None = ...,
+        waits_no_more: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["messages", b"messages", "over", b"over", "reset", b"reset", "sent_at_ms", b"sent_at_ms", "sittings", b"sittings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["messages", b"messages", "over", b"over", "reset", b"reset", "sent_at_ms", b"sent_at_ms", "sittings", b"sittings", "waiting", b"waiting", "waits_no_more", b"waits_no_more"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___WatchMeResponse: _TypeAlias = WatchMeResponse  # noqa: Y015
+
+@_typing.final
+class MyWaiting(_message.Message):
+    """The caller's place on a table's waiting list."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    TABLE_NAME_FIELD_NUMBER: _builtins.int
+    CURRENCY_FIELD_NUMBER: _builtins.int
+    PLACE_FIELD_NUMBER: _builtins.int
+    table: _builtins.str
+    """Table id."""
+    table_name: _builtins.str
+    """Name of the table."""
+    currency: _builtins.str
+    """Currency code."""
+    @_builtins.property
+    def place(self) -> Global___WaitingView:
+        """The place, and the seat that is kept for the caller, with its deadline."""
+
+    def __init__(
+        self,
+        *,
+        table: _builtins.str = ...,
+        table_name: _builtins.str = ...,
+        currency: _builtins.str = ...,
+        place: Global___WaitingView | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["place", b"place"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["currency", b"currency", "place", b"place", "table", b"table", "table_name", b"table_name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MyWaiting: _TypeAlias = MyWaiting  # noqa: Y015
 
 @_typing.final
 class MySitting(_message.Message):

@@ -220,8 +220,8 @@ class TableServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetMe(self, request, context):
-        """Returns what concerns the caller over all tables: seats, turns that wait, top-ups, cash-outs, messages from the
-        house. No cards. Any role.
+        """Returns what concerns the caller over all tables: seats, turns that wait, top-ups, cash-outs, places on waiting
+        lists, messages from the house. No cards. Any role.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

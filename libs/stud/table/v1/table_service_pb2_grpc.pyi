@@ -39,8 +39,8 @@ class TableServiceStub:
     the service, has too many such streams; TOKEN_EXPIRED when the caller's token runs out.
     """
     GetMe: _aio.UnaryUnaryMultiCallable[_table_service_pb2.GetMeRequest, _table_service_pb2.GetMeResponse]
-    """Returns what concerns the caller over all tables: seats, turns that wait, top-ups, cash-outs, messages from the
-    house. No cards. Any role.
+    """Returns what concerns the caller over all tables: seats, turns that wait, top-ups, cash-outs, places on waiting
+    lists, messages from the house. No cards. Any role.
     """
     WatchMe: _aio.UnaryStreamMultiCallable[_table_service_pb2.WatchMeRequest, _table_service_pb2.WatchMeResponse]
     """Watches the same: first all of it, then what changes, at once. A client that reads slowly misses states in between,
@@ -186,8 +186,8 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.GetMeRequest,
         context: _aio.ServicerContext[_table_service_pb2.GetMeRequest, _abc.Awaitable[_table_service_pb2.GetMeResponse]],
     ) -> _abc.Awaitable[_table_service_pb2.GetMeResponse]:
-        """Returns what concerns the caller over all tables: seats, turns that wait, top-ups, cash-outs, messages from the
-        house. No cards. Any role.
+        """Returns what concerns the caller over all tables: seats, turns that wait, top-ups, cash-outs, places on waiting
+        lists, messages from the house. No cards. Any role.
         """
 
     @_abc_1.abstractmethod
