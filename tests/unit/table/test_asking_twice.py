@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from stud.common.v1 import ruleset_pb2
 from stud.table.v1 import table_service_pb2 as pb
 from stud_core import events as ev
 from stud_core.state import Phase, Sit
@@ -112,7 +113,8 @@ class Asking:
 async def begin(game: Game) -> Asking:
     """Three players, one of whom asks for all there is to ask between hands."""
     asking = Asking(game)
-    await game.open(preset="william_hill")
+    bank = ruleset_pb2.Ruleset(time_bank_ms=30_000, time_bank_chips=1)
+    await game.open(preset="william_hill", ruleset=bank, override_fields=["time_bank_ms", "time_bank_chips"])
     await game.operate(pb.PauseTableRequest(reason="seating"))
     for name in ("ada", "bea"):
         await game.seat(name, muck_losing=False)
@@ -142,6 +144,8 @@ async def play(asking: Asking, hand_no: int) -> None:
         elif hand is not None and hand.phase is Phase.SHOW_PROMPTS and asked:
             await asking.ask(asked, pb.ChooseShowRequest(prompt_id=prompts[0].prompt_id, show=True))
         elif hand is not None and hand.turn_seat and game.on_turn == WHO:
+            if not asking.again["UseTimeChipRequest 0"]:
+                await asking.ask(WHO, pb.UseTimeChipRequest(turn_id=hand.turn_id))
             await asking.ask(WHO, game.act_request(game.choose(STAY)))
         else:
             if hand is not None and hand.turn_seat and hand.street == 4:

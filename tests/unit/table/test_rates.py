@@ -28,6 +28,7 @@ LIMITED: dict[str, Callable[[int], Any]] = {
     "set_pre_action": lambda n: pb.SetPreActionRequest(verb=seat_pb2.VERB_FOLD),
     "clear_pre_action": lambda n: pb.ClearPreActionRequest(),
     "act": lambda n: pb.ActRequest(turn_id=n, verb=seat_pb2.VERB_FOLD),
+    "use_time_chip": lambda n: pb.UseTimeChipRequest(turn_id=n),
     "post_ante": lambda n: pb.PostAnteRequest(prompt_id=n),
     "choose_show": lambda n: pb.ChooseShowRequest(prompt_id=n),
 }
