@@ -74,7 +74,8 @@ class Held(CoreTable):
         assert followed, self.sheet.findings
         assert self.sheet.findings == []
         if self.state.hand is None and self.sheet.ended:
-            self._hand_is_over(events[-1])
+            # Behind it whoever has sat out too long may have been sent off, in the same commit.
+            self._hand_is_over(next(e for e in reversed(events) if isinstance(e, ev.HandEnded | ev.HandVoided)))
             self._turn_page(self.sheet.account, version + 1)
 
     def dealt(self, request: ev.DealRequested, answer: cmd.RecordCards) -> None:
@@ -158,6 +159,8 @@ class Held(CoreTable):
             "high open pairs": any(wager.size is ev.Size.HIGH for wager in wagers),
             "eight at the river": sheet.street == 7 and len(sheet.live) == 8,
             "time-outs": any(action.by is ev.By.TIMEOUT for action in actions),
+            "more time": bool(self._of(ev.ClockExtended)),
+            "sent off": any(leave.idle for leave in self._of(ev.LeaveRequested)),
             "leavers": any(action.by is ev.By.LEAVING for action in actions),
         }
         counts.update({name: int(there) for name, there in marks.items()})
@@ -184,8 +187,19 @@ class Held(CoreTable):
             self._answer(hand)
         elif chance < 0.014 and hand.deadline_ms:
             self.timeout()
+        elif chance < 0.05 and hand.deadline_ms:
+            self._extend(hand, chip=chance < 0.03)
         else:
             self.take(choose(self.rng, hand.options, style))
+
+    def _extend(self, hand: Hand, *, chip: bool) -> None:
+        """More time for the open turn, where the house gives any."""
+        rules, sitting = self.config.ruleset, self.state.at(hand.turn_seat)
+        if chip and sitting.time_chips:
+            self.send(cmd.UseTimeChip(sitting.account, hand.turn_id))
+        elif not chip and rules.reconnect_ms and hand.turn_seat not in hand.protected:
+            self.now_ms = hand.deadline_ms
+            self.send(cmd.ProtectTurn(hand.turn_id))
 
     def _answer(self, hand: Hand) -> None:
         prompt = hand.prompts[0]
@@ -210,12 +224,15 @@ class Held(CoreTable):
             self.send(cmd.RestartClocks("test"))
 
     def between(self) -> None:
-        """Pay out who left, have everybody back who sits out."""
+        """Pay out who left, have nearly everybody back who sits out; some are out for too long."""
         self.settle()
+        if any(sitting.out_until_ms for sitting in self.state.sittings.values()) and self.rng.random() < 0.1:
+            self.now_ms += 5_000
+            self.send(cmd.Tick())
         for sitting in list(self.state.sittings.values()):
             if sitting.status is Sit.CASHING_OUT:
                 self.send(cmd.RecordCashOut(sitting.sitting_no, sitting.claim or 0))
-            elif sitting.status is Sit.SEATED and sitting.sitting_out and sitting.stack:
+            elif sitting.status is Sit.SEATED and sitting.sitting_out and sitting.stack and self.rng.random() < 0.9:
                 self.send(cmd.SitIn(sitting.account))
 
     @property

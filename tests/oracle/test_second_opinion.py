@@ -36,6 +36,8 @@ LEAST = {
     "community river": 0.01,
     "time-outs": 0.02,
     "leavers": 0.005,
+    "more time": 0.02,
+    "sent off": 0.001,
     "voids": 0.005,
 }
 """Share of the hands of a chunk that must have it."""

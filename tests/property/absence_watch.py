@@ -44,8 +44,10 @@ class AbsenceWatch:
                     self.missed = {number: n + (number not in self.playing) for number, n in self.missed.items()}
                 case ev.HandEnded() | ev.HandVoided():
                     self.playing = set()
-                case ev.LeaveRequested(idle=True):
-                    self._sent_off(event.sitting_no, now_ms)
+                case ev.LeaveRequested():
+                    if event.idle:
+                        self._sent_off(event.sitting_no, now_ms)
+                    self.since.pop(event.sitting_no, None)
                 case ev.CashOutRequested():
                     self._leaves(event, now_ms)
 

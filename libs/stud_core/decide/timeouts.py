@@ -81,7 +81,7 @@ def restart_clocks(state: Table, command: cmd.RestartClocks, ctx: Context) -> An
         _restart_hand(draft, state.hand, command.reason)
     clock = state.rules.ruleset.sit_out_max_ms or 0
     for sitting in state.sittings.values():
-        if sitting.out_until_ms:
+        if sitting.out_until_ms and sitting.status is Sit.SEATED:
             number = sitting.sitting_no
             draft.emit(ev.ClockRestarted(None, None, draft.deadline(clock), command.reason, number))
     offer_again(draft)

@@ -182,6 +182,18 @@ def test_after_an_outage_nobody_has_lost_a_minute_of_it():
     assert kinds(house.tick(1)) == ["LeaveRequested", "CashOutRequested"]
 
 
+def test_whoever_leaves_already_has_no_clock_that_starts_afresh():
+    """The referee knows no such sitting any more."""
+    house = house_of()
+    house.send(cmd.SitOut("a2"))
+    house.send(cmd.LeaveSeat("a2"))
+    assert house.send(cmd.RestartClocks("OUTAGE")) == []
+    house.start()
+    house.send(cmd.SitOut("a3"))
+    house.send(cmd.LeaveSeat("a3"))
+    assert [e.sitting_no for e in house.send(cmd.RestartClocks("OUTAGE")) if isinstance(e, ev.ClockRestarted)] == [None]
+
+
 def test_in_a_hand_the_clocks_of_all_start_afresh():
     house = house_of(players=4)
     house.send(cmd.SitOut("a4"))

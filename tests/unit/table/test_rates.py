@@ -27,6 +27,8 @@ LIMITED: dict[str, Callable[[int], Any]] = {
     "set_preferences": lambda n: pb.SetPreferencesRequest(auto_post=bool(n % 2)),
     "set_pre_action": lambda n: pb.SetPreActionRequest(verb=seat_pb2.VERB_FOLD),
     "clear_pre_action": lambda n: pb.ClearPreActionRequest(),
+    "join_waiting_list": lambda n: pb.JoinWaitingListRequest(amount=10_000),
+    "leave_waiting_list": lambda n: pb.LeaveWaitingListRequest(),
     "act": lambda n: pb.ActRequest(turn_id=n, verb=seat_pb2.VERB_FOLD),
     "use_time_chip": lambda n: pb.UseTimeChipRequest(turn_id=n),
     "post_ante": lambda n: pb.PostAnteRequest(prompt_id=n),
@@ -35,7 +37,7 @@ LIMITED: dict[str, Callable[[int], Any]] = {
 
 
 def test_every_command_is_among_them():
-    assert set(LIMITED) == {*handlers.COMMANDS, *handlers.CHOICES, "take_seat"}
+    assert set(LIMITED) == {*handlers.COMMANDS, *handlers.CHOICES, *handlers.BESIDE, "take_seat"}
 
 
 async def outcome(awaitable: Any) -> str:
