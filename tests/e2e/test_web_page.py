@@ -9,12 +9,13 @@ import json
 import random
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from stud.common.v1.ruleset_pb2 import Ruleset
 from stud.table.v1 import table_service_pb2 as pb
 from stud.wallet.v1 import wallet_service_pb2 as wallet
 from stud_cli.inspect.audit import audit_log
@@ -53,14 +54,18 @@ def browser(page_folder: Path) -> Iterator[Chromium]:
         yield chromium
 
 
-async def table_with_bots(live: Live, preset: str) -> tuple[str, str, list[asyncio.Task[None]]]:
+async def table_with_bots(
+    live: Live, preset: str, seated: Sequence[str] = BOTS, **rules: Any
+) -> tuple[str, str, list[asyncio.Task[None]]]:
     """A table where bots sit, and an account with money for whoever plays by the page."""
     table = live.new_id("web")
     people = live.people
     await people.operator.tables.CreateTable(
-        pb.CreateTableRequest(table=table, currency="EUR", preset=preset, small_bet=SMALL_BET, request_id=f"{table}-o")
+        pb.CreateTableRequest(
+            table=table, currency="EUR", preset=preset, small_bet=SMALL_BET, request_id=f"{table}-o", **rules
+        )
     )
-    names = [f"{table}-{name}" for name in (*BOTS, "ada")]
+    names = [f"{table}-{name}" for name in (*seated, "ada")]
     for name in names:
         player = people.player(name)
         await player.wallet.OpenAccount(wallet.OpenAccountRequest(currency="EUR"))
@@ -69,8 +74,8 @@ async def table_with_bots(live: Live, preset: str) -> tuple[str, str, list[async
         )
     bots = []
     for seat, name in enumerate(names[:-1], 1):
-        seated = pb.TakeSeatRequest(table=table, amount=BUY_IN, seat=seat, auto_post=True, request_id=f"{name}-s")
-        await people.player(name).tables.TakeSeat(seated)
+        taken = pb.TakeSeatRequest(table=table, amount=BUY_IN, seat=seat, auto_post=True, request_id=f"{name}-s")
+        await people.player(name).tables.TakeSeat(taken)
         bots.append(asyncio.create_task(Bot(people.player(name), table, random.Random(seat)).run()))
     return table, names[-1], bots
 
@@ -191,6 +196,43 @@ async def test_refusals_are_told_in_words_and_a_wrong_token_leads_back_to_the_be
     assert said[2].startswith("Want an amount")
     assert said[3] == "At least €50."
     assert said[4] == "Your balance is €0: ask the cashier."
+
+
+async def test_whoever_waits_gets_the_seat_that_is_kept_for_them_and_may_take_more_time(
+    live: Live, page_folder: Path, browser: Chromium
+):
+    await serve(live, page_folder)
+    rules = Ruleset(seats=2, time_bank_ms=30_000, time_bank_chips=2, waiting_list=5)
+    fields = ["seats", "time_bank_ms", "time_bank_chips", "waiting_list"]
+    table, account, bots = await table_with_bots(live, "playnow", BOTS[:2], ruleset=rules, override_fields=fields)
+    page, rng = Page(browser, live.stack.web), random.Random(4)
+    loop = asyncio.get_running_loop()
+    said = "document.getElementById('seat-actions').textContent"
+
+    def play() -> None:
+        page.open()
+        page.log_in(token(live, account))
+        page.choose_table(table)
+        browser.wait("Boolean(document.querySelector('[data-key=wait]'))")
+        page.press_button("wait")
+        page.pay(CHIPS)
+        browser.wait(f"{said}.includes('number 1')")
+        leave = pb.LeaveSeatRequest(table=table, request_id=f"{table}-l")
+        leaving: Any = live.people.player(f"{table}-bea").tables.LeaveSeat(leave)
+        asyncio.run_coroutine_threadsafe(leaving, loop).result(60)
+        browser.wait(f"{said}.includes('is kept for you')")
+        page.sit(1, CHIPS)
+        page.until("on turn", rng, lambda seen: "x" in seen["keys"])
+        browser.press("x")
+        browser.wait("document.querySelector('[data-key=x]')?.textContent.includes('(1)')")
+        browser.wait("parseInt(document.querySelector('.seconds').textContent) > 30")
+
+    try:
+        await asyncio.to_thread(play)
+    finally:
+        for bot in bots:
+            bot.cancel()
+        await asyncio.gather(*bots, return_exceptions=True)
 
 
 async def test_everything_is_named_for_whoever_hears_the_page(live: Live, page_folder: Path, browser: Chromium):

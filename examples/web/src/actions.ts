@@ -3,7 +3,7 @@
 import { ask, newId, why, type Api } from "./api";
 import { byId, draw, el, keyOf, type Child } from "./dom";
 import { notice, say } from "./notice";
-import { askForChips } from "./seating";
+import { askForChips, askToWait } from "./seating";
 import { money } from "./money";
 import { offered, refused, sized } from "./words";
 import { type Option, PromptKind, Verb } from "../gen/stud/common/v1/seat_pb";
@@ -55,9 +55,10 @@ export class Actions {
     const { currency } = view.config!;
     const prompt = mine?.prompts.find((each) => !this.answered.has(each.promptId));
     const turn = mine?.turnId && !this.answered.has(mine.turnId) ? mine.options : [];
-    const buttons = prompt ? this.prompt(prompt, currency) : turn.length ? this.turn(mine!, turn, currency) : [];
+    const chips = turn.length ? (view.seats.find((seat) => seat.seat === mine?.seat)?.timeChips ?? 0) : 0;
+    const buttons = prompt ? this.prompt(prompt, currency) : turn.length ? this.turn(mine!, turn, currency, chips) : [];
     const waits = turn.length > 0 || prompt !== undefined;
-    draw(byId("actions"), keyOf(prompt, waits && mine?.turnId, turn), () => buttons);
+    draw(byId("actions"), keyOf(prompt, waits && mine?.turnId, turn, chips), () => buttons);
     byId("bar").classList.toggle("waits", waits);
     this.ahead(view, mine, currency);
     this.seat(view, mine);
@@ -79,11 +80,17 @@ export class Actions {
     return made;
   }
 
-  private turn(mine: PrivateView, options: Option[], currency: string): Child[] {
+  private turn(mine: PrivateView, options: Option[], currency: string, chips: number): Child[] {
     let wagers = 0;
     const words = options.map((option) => offered(option, currency));
     say(`Your turn: ${words.join(", ")}`);
-    return options.map((option) => {
+    const time = { table: this.table, turnId: mine.turnId };
+    const more = this.button(`More time (${chips})`, "x", "quiet", () => {
+      const requestId = newId();
+      this.send(() => this.api.tables.useTimeChip({ ...time, requestId }));
+    });
+    if (!chips) this.keys.delete("x");
+    const acts = options.map((option) => {
       const key = KEYS[option.verb] ?? WAGERS[wagers++] ?? `${wagers}`;
       const kind = option.verb === Verb.FOLD ? "quiet" : KEYS[option.verb] ? "plain" : "strong";
       const label = [offered(option, currency), wagers > 1 ? sized(option.size) : ""].filter(Boolean).join(" ");
@@ -92,6 +99,7 @@ export class Actions {
         this.answer(mine.turnId, (requestId) => this.api.tables.act({ ...request, requestId })),
       );
     });
+    return chips ? [...acts, more] : acts;
   }
 
   private prompt(prompt: PromptView, currency: string): Child[] {
@@ -154,9 +162,10 @@ export class Actions {
     const simply = (label: string, key: string, call: (requestId: string) => Promise<unknown>): Child =>
       el("button", { class: "small", "data-key": key, click: () => this.send(() => call(requestId)) }, label);
     const requestId = newId();
-    draw(byId("seat-actions"), keyOf(own?.sittingOut, own?.sittingNo, own?.status, mine?.autoPost, mine?.muckLosing, topUp), () =>
-      own && mine
-        ? [
+    draw(byId("seat-actions"), keyOf(own?.sittingOut, own?.sittingNo, own?.status, mine?.autoPost, mine?.muckLosing, topUp, mine?.waiting, own ? 0 : view.seats), () =>
+      !(own && mine)
+        ? this.waiting(view, mine)
+        : [
             own.sittingOut
               ? simply("I am back", "in", (requestId) => this.api.tables.sitIn({ ...about, requestId }))
               : simply("Sit out", "out", (requestId) => this.api.tables.sitOut({ ...about, requestId })),
@@ -165,9 +174,26 @@ export class Actions {
             this.preference("Post antes", "autoPost", mine.autoPost),
             this.preference("Muck losers", "muckLosing", mine.muckLosing),
             topUp && el("span", { class: "detail" }, `No chips: ${refused({ code: 0 as never, text: "", reason: topUp.reason, metadata: {} }, config.currency)}`),
-          ]
-        : [],
+          ],
     );
+  }
+
+  // Where every seat is taken one may wait, if the house has a list.
+  private waiting(view: TableView, mine: PrivateView | undefined): Child[] {
+    const config = view.config!;
+    const place = mine?.waiting;
+    if (place) {
+      const leave = (): void =>
+        this.send(() => this.api.tables.leaveWaitingList({ table: this.table, requestId: newId() }));
+      const text = place.seat ? `Seat ${place.seat} is kept for you: take it.` : `You are number ${place.position} on the list.`;
+      return [
+        el("span", { class: "detail" }, text),
+        el("button", { class: "small", "data-key": "no-wait", click: leave }, "Stop waiting"),
+      ];
+    }
+    if (!config.ruleset?.waitingList || view.seats.some((seat) => !seat.account && !seat.offeredUntilMs)) return [];
+    const wait = (): void => askToWait(this.api, config);
+    return [el("button", { class: "small", "data-key": "wait", click: wait }, "Wait for a seat")];
   }
 
   private preference(label: string, name: "autoPost" | "muckLosing", is: boolean): Child {

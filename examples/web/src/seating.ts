@@ -45,6 +45,23 @@ export function askForSeat(api: Api, config: TableConfig, seat: number): void {
   });
 }
 
+export function askToWait(api: Api, config: TableConfig): void {
+  const { currency, tableId: table, bigBet } = config;
+  const requestId = newId();
+  open({
+    title: "Wait for a seat",
+    currency,
+    amount: bigBet * 10n,
+    hint: "What you mean to sit down with.",
+    autoPost: undefined,
+    async answer(amount) {
+      await ask(() => api.wallet.openAccount({ currency, requestId: `${requestId}-a` }));
+      await ask(() => api.tables.joinWaitingList({ table, amount, requestId: `${requestId}-${amount}` }));
+      return "";
+    },
+  });
+}
+
 export function askForChips(api: Api, config: TableConfig): void {
   const { currency, tableId: table, bigBet } = config;
   const requestId = newId();

@@ -149,7 +149,7 @@ export class Table {
       ].join(" ");
       place.ariaCurrent = turn ? "true" : "false";
       place.ariaLabel = `seat ${seat.seat}${own ? ", yours" : ""}`;
-      const seen = keyOf(seat, own?.down, own?.handInWords, was, view.button, Boolean(mine?.sittingNo), view.life);
+      const seen = keyOf(seat, own?.down, own?.handInWords, was, view.button, Boolean(mine?.sittingNo), mine?.waiting, view.life);
       draw(place, seen, () => this.seat(view, seat, own, was, !mine?.sittingNo));
     });
   }
@@ -163,7 +163,9 @@ export class Table {
   ): Child[] {
     const config = view.config!;
     if (!seat.account) {
-      const open = maySit && view.life === TableLife.OPEN;
+      // One that is kept for whoever waits longest is theirs alone.
+      const kept = seat.offeredUntilMs > 0n && this.update?.mine?.waiting?.seat !== seat.seat;
+      const open = maySit && view.life === TableLife.OPEN && !kept;
       return [
         open
           ? el(
