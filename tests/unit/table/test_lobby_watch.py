@@ -321,3 +321,25 @@ async def test_a_service_that_stops_says_so(tmp_path: Path):
         await watcher.until(len)
         await system.stop("table")
         assert (await watcher.end()).reason == "STOPPING"
+
+
+@simulated
+async def test_no_table_is_told_as_it_was_after_it_was_told_as_it_is(tmp_path: Path):
+    async with MemorySystem(tmp_path, "table") as system:
+        games = [Game(system, f"t-{number:03}") for number in range(150)]
+        for game in games:
+            await game.open()
+        await asyncio.sleep(1)
+        watcher = LobbyWatcher(system)
+        watcher.reads.clear()
+        await asyncio.sleep(1)  # the first hundred wait to be read
+        await games[149].operate(pb.PauseTableRequest(reason="first"))
+        await asyncio.sleep(0.1)  # noted, and not again for a while
+        await games[149].operate(pb.ResumeTableRequest())
+        watcher.reads.set()
+        await watcher.until(lambda said: said and said[-1].current)
+        await asyncio.sleep(2)
+        told = [line.version for message in watcher.said for line in message.tables if line.table == "t-149"]
+        assert told == sorted(told)
+        assert not watcher.tables["t-149"].paused
+        await watcher.close()
