@@ -46,11 +46,22 @@ def command() -> str:
     return str(beside.relative_to(here) if beside.is_relative_to(here) else beside)
 
 
-def table_of(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[str] = ()) -> Table:
-    """Return a rich table; columns named in ``right`` are numbers."""
+def table_of(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    right: Sequence[str] = (),
+    whole: Sequence[str] = (),
+) -> Table:
+    """Return a rich table; columns named in ``right`` are numbers. Where it is too wide, words are folded and nothing
+    is cut: half an id, an amount or a state is another one. Numbers, and columns in ``whole``, are folded last.
+    """
     out = Table(title=title, title_justify="left", header_style="bold")
     for column in columns:
-        out.add_column(column, justify="right" if column in right else "left")
+        number = column in right
+        out.add_column(
+            column, justify="right" if number else "left", no_wrap=number or column in whole, overflow="fold"
+        )
     for row in rows:
         out.add_row(*[Text(str(cell)) for cell in row])
     return out

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 from google.protobuf import json_format
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from rich.live import Live
 from rich.table import Table
 
@@ -17,8 +18,13 @@ from stud_cli.output import console, last_line, table_of
 from stud_client import pages
 
 PAGE = 1000
-COLUMNS = ("table", "ruleset", "stakes", "seated", "pot", "hands/h", "4th", "hand", "version", "state")
-NUMBERS = ("pot", "hands/h", "4th", "hand", "version")
+COLUMNS = ("table", "ruleset", "stakes", "seated", "hand", "version", "state")
+FIGURES = ("pot", "hands/h", "4th")
+NUMBERS = ("hand", "version", *FIGURES)
+ROOM = 100
+"""Columns of a terminal that has room for the figures; a narrower one, and a file, has none."""
+
+WIDE = {FieldDescriptor.CPPTYPE_INT64, FieldDescriptor.CPPTYPE_UINT64}
 
 
 @operated("operator", "cashier", "auditor", "player")
@@ -60,20 +66,21 @@ def _value(lines: Iterable[pb.TableSummary]) -> dict[str, Any]:
 
 
 def _shown(lines: Iterable[pb.TableSummary]) -> Table:
+    figures = console.width >= ROOM
     rows = [
         (
             line.table,
             line.ruleset,
             f"{money(line.small_bet)}/{money(line.big_bet)} {line.currency}",
             f"{line.seated}/{line.seats}",
-            *_figures(line),
             line.hand_no,
             line.version,
             line.paused or pb.TableLife.Name(line.life).removeprefix("TABLE_LIFE_").lower(),
+            *(_figures(line) if figures else ()),
         )
         for line in lines
     ]
-    return table_of("Tables", COLUMNS, rows, right=NUMBERS)
+    return table_of("Tables", (*COLUMNS, *FIGURES) if figures else COLUMNS, rows, right=NUMBERS, whole=("table",))
 
 
 def _figures(line: pb.TableSummary) -> tuple[str, str, str]:
@@ -87,16 +94,16 @@ def _plain(line: pb.TableSummary) -> dict[str, Any]:
     plain: dict[str, Any] = json_format.MessageToDict(
         line, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
     )
-    return _numbers(plain)
+    return _numbers(plain, line.DESCRIPTOR)
 
 
-def _numbers(plain: dict[str, Any]) -> dict[str, Any]:
-    """Return 64-bit numbers as numbers: the JSON of protobuf has them as text."""
-    return {
-        name: _numbers(value)
-        if isinstance(value, dict)
-        else int(value)
-        if isinstance(value, str) and value.isdigit()
-        else value
-        for name, value in plain.items()
-    }
+def _numbers(plain: dict[str, Any], message: Descriptor) -> dict[str, Any]:
+    """Return 64-bit numbers as numbers: the JSON of protobuf has them as text. A table that is called 007 stays so."""
+    told = dict[str, Any]()
+    for name, value in plain.items():
+        field = message.fields_by_name[name]
+        if field.message_type is not None and isinstance(value, dict):
+            told[name] = _numbers(value, field.message_type)
+        else:
+            told[name] = int(value) if field.cpp_type in WIDE else value
+    return told
