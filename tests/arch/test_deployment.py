@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from edge_service.methods import offered
 from stud_client import load_endpoints
 from stud_eventlog.trouble import server_problems
 from stud_service.keyring import FOLDERS, JWT_FOLDER
@@ -135,7 +136,8 @@ MAY_HAVE: dict[str, tuple[set[str], set[str], set[str]]] = {
     # Nobody checks a token at the edge, and nothing of it is kept: no key, no password, no folder.
     "edge": (
         set(),
-        {"STUD_LISTEN", "STUD_METRICS_HOST", "STUD_METRICS_PORT", *ENDPOINTS},
+        {"STUD_LISTEN", "STUD_METRICS_HOST", "STUD_METRICS_PORT"}
+        | {f"STUD_{method.service.upper()}_ENDPOINT" for method in offered()},
         set(),
     ),
 }
@@ -180,12 +182,17 @@ def test_memory_leaves_no_trace_and_is_mounted_as_every_runtime_can(name: str):
     assert options <= {"", "mode", "size", "rw", "ro", "nosuid", "nodev", "noexec"}
 
 
-@pytest.mark.parametrize("name", ["init", services.EDGE.name])
-def test_commands_in_the_container_for_operators_find_the_services_and_so_does_the_edge(name: str):
-    environment = COMPOSE["services"][name]["environment"]
+def test_commands_in_the_container_for_operators_find_the_services():
+    environment = COMPOSE["services"]["init"]["environment"]
     found = load_endpoints(Path("/nonexistent"), environment)
     assert dict(found) == {name: f"{name}:{PORTS[name]}" for name in SERVICES}
     assert {variable: environment[variable] for variable in ENDPOINTS}.keys() == ENDPOINTS
+
+
+def test_the_edge_finds_the_services_that_players_call():
+    found = load_endpoints(Path("/nonexistent"), COMPOSE["services"]["edge"]["environment"])
+    called = {method.service for method in offered()}
+    assert {name: found[name] for name in called} == {name: f"{name}:{PORTS[name]}" for name in called}
 
 
 def test_every_mounted_folder_exists_in_the_image_for_its_user():
