@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rules_service.findings import Code
 from rules_service.second_opinion.account import Place
-from rules_service.second_opinion.sheet import Due, Sheet
+from rules_service.second_opinion.sheet import Diverged, Due, Sheet
 from stud_core import events as ev
 
 
@@ -24,9 +24,8 @@ def chips_due(sheet: Sheet, place: Place) -> int | None:
 def clock_extended(sheet: Sheet, event: ev.ClockExtended) -> None:
     sheet.need(sheet.due is Due.ACTION and event.turn_id == sheet.turn_id, Code.WRONG_ORDER)
     place = sheet.account.at(event.seat)
-    sheet.need(place is not None and event.seat == sheet.due_seat and sheet.deadline > 0, Code.WRONG_ORDER)
-    if place is None:
-        return
+    if place is None or event.seat != sheet.due_seat or not sheet.deadline:
+        raise Diverged(Code.WRONG_ORDER)
     if event.reason is ev.Extension.TIME_CHIP:
         more = sheet.ruleset.time_bank_ms
         sheet.need(sheet.at_ms <= sheet.deadline, Code.LATE_ACTION)
