@@ -165,9 +165,9 @@ async def test_a_choice_ahead_of_the_turn_is_its_owners_alone_until_it_is_done(l
     """Nothing of it is in the log or in another stream; then it is an action like any other, marked as chosen ahead."""
     async with await Table.begin(live, "ahead") as table:
         on_turn, mine = await table.play_to(street=5)
-        later = next(
-            p for p in table.players.values() if any(o.verb == seat_pb2.VERB_BET for o in p.last.mine.pre_options)
-        )
+        seated = list(table.players.values())
+        later = seated[(seated.index(on_turn) + 1) % len(seated)]  # whose turn comes next, and no action between
+        await later.until(lambda u: any(o.verb == seat_pb2.VERB_BET for o in u.mine.pre_options), "what to choose")
         others = [player for player in table.players.values() if player is not later]
         head, last = await live.head(table.id), [player.last for player in others]
         await later.playing.set_pre_action(later.last, seat_pb2.VERB_FOLD, request_id="first")
