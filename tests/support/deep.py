@@ -5,11 +5,18 @@ with STUD_QUICK=1 (``make quick``).
 from __future__ import annotations
 
 import os
-from typing import TypeVar
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, TypeVar
 
 import pytest
 
+from tests.support.processes import WITH_PROCESSES
+
 T = TypeVar("T")
+
+TESTS: Final = Path(__file__).resolve().parent.parent
 
 DEEP = os.environ.get("STUD_DEEP") == "1"
 QUICK = os.environ.get("STUD_QUICK") == "1"
@@ -21,7 +28,9 @@ _LIVES = "systems live for minutes of their own time in it"
 _LOADS = "systems are put under load in it"
 _SCREEN = "a terminal is drawn over and over in it"
 _WAITS = "it waits by the wall clock"
+_STARTS = "it starts processes"
 NOT_QUICK = {
+    **dict.fromkeys(sorted(WITH_PROCESSES), _STARTS),
     "exhaustive": _SEARCH,
     "oracle": _SEARCH,
     "property": _SEARCH,
@@ -52,9 +61,21 @@ NOT_QUICK = {
     "unit/table/test_trouble.py": _LIVES,
     "unit/test_made_logs.py": _ALL,
 }
-"""Folders and files of tests that a quick run leaves out, for it is to end within a minute, and why: together they take
-as long as all the rest.
-"""
+"""Folders and files of tests that a quick run leaves out, for it is to end within a minute, and why."""
+
+
+_SYSTEMS = "system_memory|playing_memory|streams|history|watchers|load_house"
+_IN_MEMORY = re.compile(rf"^from tests\.support\.(?:{_SYSTEMS}) import", re.MULTILINE)
+
+
+@lru_cache
+def is_quick(path: Path) -> bool:
+    """Whether a folder or file of tests is part of a quick run: not what stands above, nor tests that play at services,
+    a whole system of them in memory.
+    """
+    if str(path.relative_to(TESTS)) in NOT_QUICK:
+        return False
+    return path.suffix != ".py" or _IN_MEMORY.search(path.read_text(encoding="utf-8")) is None
 
 
 def either(usual: T, deep: T, quick: T | None = None) -> T:

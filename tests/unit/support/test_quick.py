@@ -19,6 +19,9 @@ def test_what_is_left_out_is_there(name: str):
 def test_a_quick_run_leaves_it_out_and_no_other_does(quick: bool, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(conftest, "QUICK", quick)
     assert {conftest.pytest_ignore_collect(TESTS / name) for name in NOT_QUICK} == {True if quick else None}
-    for kept in (TESTS, TESTS / "unit", TESTS / "unit/table", TESTS / "vectors", TESTS.parent):
+    plays_at_services = TESTS / "unit/table/test_streams.py"
+    assert conftest.pytest_ignore_collect(plays_at_services) is (True if quick else None)
+    plain = TESTS / "unit/table/test_names.py"
+    for kept in (TESTS, TESTS / "unit", TESTS / "unit/table", plain, TESTS / "vectors", TESTS.parent):
         assert conftest.pytest_ignore_collect(kept) is None
     assert bool(conftest.pytest_report_header()) is quick
