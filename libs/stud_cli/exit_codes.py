@@ -90,7 +90,7 @@ class _Careful:
             try:
                 return super().invoke(ctx)  # type: ignore[misc]
             finally:
-                if sys.stdout is not None:
+                if sys.stdout is not None and not isinstance(sys.exc_info()[1], CouldNotRun):
                     sys.stdout.flush()  # what nobody reads must show here, and not when Python ends
         except typer.Exit as end:
             self._found = end.exit_code == FOUND

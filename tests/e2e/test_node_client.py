@@ -17,8 +17,6 @@ from stud_service.signing_keys import load_private_key
 from stud_service.tokens import mint
 from tests.support import node
 from tests.support.deep import DEEP
-from tests.support.doc_blocks import blocks
-from tests.support.playing import Table
 from tests.support.system import Live, shared
 
 pytestmark = shared("node")
@@ -131,20 +129,3 @@ async def test_a_node_client_whose_event_loop_slept_half_a_minute_is_served(live
         for number in range(20)
     ]
     assert await asyncio.gather(*sleeps) == ["served"] * 20
-
-
-async def test_the_front_end_pages_javascript_sees_the_lobby_and_its_own_turn(live: Live, tmp_path: Path):
-    (example,) = blocks("front-end.md", "js")
-    (tmp_path / "example.js").write_text(example)
-    (tmp_path / "protos").symlink_to(node.ROOT / "protos")
-    (tmp_path / "var").mkdir()
-    (tmp_path / "var" / "stud.json").write_text(json.dumps({"endpoints": dict(live.stack.endpoints)}))
-    async with await Table.begin(live, "js", 2) as table:
-        player, mine = await table.turn()
-        message = pb.SendHouseMessageRequest(account=player.account, text="welcome")
-        await live.people.operator.tables.SendHouseMessage(message)
-        token = mint(player.account, ["player"], 3600, load_private_key(live.stack.keys_dir))
-        said = await node.said(tmp_path / "example.js", cwd=tmp_path, STUD_TOKEN=token)
-    assert f"{table.id}: 2 of 8 play" in said
-    assert f"your turn at {table.id}: {mine.turn_id}" in said
-    assert "the house says: welcome" in said

@@ -17,11 +17,20 @@ import pytest
 from stud.table.v1 import table_service_pb2 as pb
 from stud.wallet.v1 import wallet_service_pb2 as wallet
 from stud_client import StudError
+from stud_service.signing_keys import load_private_key
+from stud_service.tokens import mint
+from tests.support import node
+from tests.support.doc_blocks import blocks
 from tests.support.playing import BUY_IN, DEPOSIT, Follower, Table
 from tests.support.system import PATIENCE_S, Live, shared, until
 
 pytestmark = shared("watching")
-STUD = Path(sys.executable).with_name("stud")
+INTERRUPTIBLE = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
+from stud_cli.main import main
+main()
+"""
 
 
 @asynccontextmanager
@@ -185,7 +194,7 @@ async def test_the_first_table_may_be_the_one_that_is_not_there(live: Live):
 async def test_the_command_shows_the_lobby_as_it_changes(live: Live):
     async with await Table.begin(live, "cli", 2) as table:
         process = await asyncio.create_subprocess_exec(
-            *(STUD, "tables", "--watch", "--json", "--free", "1"),
+            *(sys.executable, "-c", INTERRUPTIBLE, "tables", "--watch", "--json", "--free", "1"),
             cwd=live.stack.data_dir,
             env={
                 "STUD_TABLE_ENDPOINT": live.stack.endpoints["table"],
@@ -216,3 +225,20 @@ async def test_the_command_shows_the_lobby_as_it_changes(live: Live):
             if process.returncode is None:
                 process.kill()
                 await process.wait()
+
+
+async def test_the_front_end_pages_javascript_sees_the_lobby_and_its_own_turn(live: Live, tmp_path: Path):
+    (example,) = blocks("front-end.md", "js")
+    (tmp_path / "example.js").write_text(example)
+    (tmp_path / "protos").symlink_to(node.ROOT / "protos")
+    (tmp_path / "var").mkdir()
+    (tmp_path / "var" / "stud.json").write_text(json.dumps({"endpoints": dict(live.stack.endpoints)}))
+    async with await Table.begin(live, "js", 2) as table:
+        player, mine = await table.turn()
+        message = pb.SendHouseMessageRequest(account=player.account, text="welcome")
+        await live.people.operator.tables.SendHouseMessage(message)
+        token = mint(player.account, ["player"], 3600, load_private_key(live.stack.keys_dir))
+        said = await node.said(tmp_path / "example.js", cwd=tmp_path, STUD_TOKEN=token)
+    assert f"{table.id}: 2 of 8 play" in said
+    assert f"your turn at {table.id}: {mine.turn_id}" in said
+    assert "the house says: welcome" in said

@@ -10,6 +10,7 @@ from enum import Enum
 from random import Random
 from typing import Any, get_args
 
+from stud_core import commands as cmd
 from stud_core import events as ev
 from stud_core.presets import PLAYNOW, WILLIAM_HILL, table_config
 from stud_core.ruleset import Ruleset
@@ -18,9 +19,12 @@ from tests.property.illegal import illegal_commands
 from tests.property.moves import Moves
 from tests.property.strategies import one_chip_up
 from tests.property.waits import Awaited
+from tests.support.core_table import knobs
 from tests.support.deep import not_quick
 
 CALL = 3
+OFF_IN_BOTH: Any = {"seats": 2, "waiting_list": 8, "offer_ms": 20_000, "time_bank_ms": 15_000, "time_bank_chips": 2}
+"""What neither preset has: a seat that is worth waiting for, and more time."""
 
 
 class Table(Moves):
@@ -37,7 +41,9 @@ def play_at_random(ruleset: Ruleset, seed: int, seen: Counter[str]) -> None:
     for _ in range(90):
         seen[name(table.awaited)] += 1
         chance = rng.random()
-        if chance < 0.06:
+        if chance < 0.02 and table.state.waiting:
+            table.offer(cmd.LeaveWaitingList(rng.choice(table.state.waiting).account))
+        elif chance < 0.06:
             table.disturb(rng.randrange(256), rng.randrange(256))
         elif chance < 0.09:
             table.time_out(rng.choice([0, 1]))
@@ -87,6 +93,8 @@ def test_everything_that_can_happen_at_a_table_happens():
     seen: Counter[str] = Counter()
     for seed in range(70):
         play_at_random((PLAYNOW, WILLIAM_HILL)[seed % 2], seed, seen)
+    for seed in range(70, 120):
+        play_at_random(knobs(WILLIAM_HILL, **OFF_IN_BOTH), seed, seen)
     enums = (Awaited, ev.Verb, ev.Size, ev.By, ev.DealMode, ev.PromptKind, ev.ResolutionChoice, ev.OutReason)
     wanted = [kind.__name__ for kind in get_args(ev.Event)] + [name(member) for kind in enums for member in kind]
     wanted += ["side pot", "odd units", "short all-in", "voided without a card"]

@@ -5,6 +5,7 @@ A deposit that ends with "could not run", and with no word of what became of it,
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 import subprocess
@@ -18,6 +19,7 @@ from tests.support.open_house import OpenHouse
 
 STUD = str(Path(sys.executable).parent / "stud")
 EURO = ["--currency", "EUR"]
+_numbers = itertools.count()
 
 
 @pytest.fixture(scope="module")
@@ -26,10 +28,13 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
         yield house
 
 
-@pytest.fixture
-def stud(house: OpenHouse, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+@pytest.fixture(params=["", "1"], ids=["buffered", "unbuffered"])
+def stud(
+    request: pytest.FixtureRequest, house: OpenHouse, tmp_path: Path
+) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Runs a command at the house; its output is read unless it goes elsewhere."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("STUD_")}
+    own["PYTHONUNBUFFERED"] = request.param
 
     def run(*words: str, out: int = subprocess.PIPE, encoding: str = "utf-8") -> subprocess.CompletedProcess[str]:
         env = {**own, **house.environ, "PYTHONIOENCODING": encoding}
@@ -56,7 +61,7 @@ def unread() -> int:
 @pytest.mark.parametrize(("sink", "why"), [(full, "No space left on device"), (unread, "nobody reads it")])
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["words", "json"])
 def test_a_deposit_that_cannot_be_told_is_not_made_twice(stud, sink, why: str, form: list[str]):
-    account = f"{sink.__name__}-{len(form)}"
+    account = f"{sink.__name__}-{next(_numbers)}"
     stud("account", "open", account, *EURO, "--as", "carl")
     out = sink()
     try:
@@ -75,7 +80,7 @@ def test_a_deposit_that_cannot_be_told_is_not_made_twice(stud, sink, why: str, f
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_a_terminal_that_is_not_of_unicode_is_told_all_the_same(stud, encoding: str):
     """A name that it cannot show is no reason to call what was done a fault."""
-    table = f"t-{encoding}"
+    table = f"t-{encoding}-{next(_numbers)}"
     words = ["table", "create", table, "--preset", "playnow", *EURO, "--small-bet", "500", "--name", "Żółć ♠"]
     made = stud(*words, "--as", "olga", encoding=encoding)
     assert (made.returncode, made.stderr) == (0, "")
