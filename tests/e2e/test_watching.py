@@ -24,7 +24,7 @@ from tests.support.doc_blocks import blocks
 from tests.support.playing import BUY_IN, DEPOSIT, Follower, Table
 from tests.support.system import PATIENCE_S, Live, shared, until
 
-pytestmark = shared("watching")
+pytestmark = [*shared("watching"), pytest.mark.traced]
 INTERRUPTIBLE = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
