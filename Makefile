@@ -129,7 +129,7 @@ test: check ## check, then every test, with coverage
 
 # What can be had while the coffee is poured: no server, no process, and searches of fewer examples.
 .PHONY: quick
-quick: $(STAMP) ## the tests that start no process, without the searches, in one minute or two
+quick: $(STAMP) ## the tests that start no process, without the searches, in a minute
 	STUD_QUICK=1 $(PYTEST) -q -m "not process" </dev/null
 
 # Suites whose numbers grow with STUD_DEEP=1. The time limit of a test is that of its long version.

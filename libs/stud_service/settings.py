@@ -9,7 +9,9 @@ import argparse
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import msgspec
@@ -260,10 +262,11 @@ def variables() -> list[Variable]:
     return found
 
 
-def about(settings: type[msgspec.Struct]) -> dict[str, About]:
+@lru_cache
+def about(settings: type[msgspec.Struct]) -> Mapping[str, About]:
     """Returns what each field of a process's settings is for."""
     hints = get_type_hints(settings, include_extras=True)
-    return {name: hints[name].__metadata__[0] for name in settings.__struct_fields__}
+    return MappingProxyType({name: hints[name].__metadata__[0] for name in settings.__struct_fields__})
 
 
 def in_text(default: object) -> str:
