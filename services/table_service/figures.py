@@ -21,6 +21,10 @@ HOUR_MS = 3_600_000
 FOURTH = 4
 
 
+COUNTED = frozenset({HandStarted, CardsDealt, PotAwarded, HandEnded})
+"""What changes it."""
+
+
 class Played(NamedTuple):
     """A hand that ended: when, what its pots paid, how many were dealt in, and how many got a card on fourth street."""
 

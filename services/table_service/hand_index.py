@@ -12,6 +12,9 @@ from typing import NamedTuple
 
 from stud_core.events import BuyInRequested, Event, HandEnded, HandStarted, HandVoided, PotAwarded, Profile
 
+COUNTED = frozenset({BuyInRequested, HandStarted, PotAwarded, HandEnded, HandVoided})
+"""What changes it."""
+
 
 class Place(NamedTuple):
     """By these hands of several tables have an order."""
@@ -70,7 +73,7 @@ class HandIndex:
                 self._started_at_ms, self._pot = at_ms, 0
             elif isinstance(event, PotAwarded):
                 self._pot += event.amount
-            elif isinstance(event, HandEnded | HandVoided):
+            elif isinstance(event, (HandEnded, HandVoided)):
                 self._end(event, version, at_ms)
 
     def _end(self, event: HandEnded | HandVoided, version: int, at_ms: int) -> None:

@@ -8,9 +8,13 @@ from stud_eventlog.log import CommitLog
 from stud_eventlog.types import Head, StoredCommit
 from stud_service.limits import Share
 from stud_wire.commits import decode_commit
+from table_service import figures, hand_index
 from table_service.figures import Figures
 from table_service.hand_index import HandIndex
 from table_service.requests import RequestMemory
+
+_COUNTED = figures.COUNTED | hand_index.COUNTED
+"""Asked of every event there ever was; most are turns and actions."""
 
 
 class Rebuilt:
@@ -54,8 +58,9 @@ def _fold(out: Rebuilt, stored: StoredCommit) -> None:
     fold_into(table, commit.events, stored.version)
     out.at_ms = commit.meta.at_ms
     out.requests.fold(stored.version, commit.meta, commit.events)
-    out.figures.fold(commit.events, out.at_ms)
-    out.hands.fold(commit.events, stored.version, out.at_ms)
+    if not _COUNTED.isdisjoint(map(type, commit.events)):
+        out.figures.fold(commit.events, out.at_ms)
+        out.hands.fold(commit.events, stored.version, out.at_ms)
     if table.ended_at_version != ended:
         out.ended_at_ms = commit.meta.at_ms
 

@@ -37,7 +37,7 @@ class Part(NamedTuple):
 
 PARTS: Final = (
     Part("engine", "the rules beside PokerKit", "bench_core.py", ("--hands", "30"), 50, 7),
-    Part("rebuild", "a rebuild beside the eventsourcing library", "bench_rebuild.py", ("--hands", "20"), 15, 3),
+    Part("rebuild", "a rebuild beside the eventsourcing library", "bench_rebuild.py", ("--hands", "60"), 30, 5),
     Part(
         "append",
         "durable appends beside XADD in pipelines",
