@@ -10,7 +10,6 @@ What both libraries know takes a moment to read: a service does that beside its 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
 from functools import lru_cache
 
 from stud_service.refusals import Refused
@@ -27,13 +26,11 @@ _SEQUENCES = (("rn", "m"), ("vv", "w"))
 
 def warm_up() -> None:
     """Read what names are judged by."""
-    shown_name("a name")
+    judged("a name")
 
 
-def shown_name(name: str) -> str:
-    """Return a name as it is shown; empty for none. Raises Refused(INVALID_FIELD, field="nickname")."""
-    if not name:
-        return ""
+def judged(name: str) -> tuple[str, str]:
+    """Return a name as it is shown, and its key. Raises Refused(INVALID_FIELD, field="nickname")."""
     from precis_i18n import get_profile  # noqa: PLC0415
 
     try:
@@ -42,11 +39,12 @@ def shown_name(name: str) -> str:
         raise _no_name("may not hold control characters, joiners or what cannot be seen") from None
     if len(shown) > MAX_NAME:
         raise _no_name(f"has {len(shown)} characters: want {MAX_NAME} at most", max=str(MAX_NAME))
-    if not name_key(shown):
+    key = name_key(shown)
+    if not key:
         raise _no_name("needs a letter, a digit or a picture")
     if unicodedata.combining(shown[0]) or _most_marks(shown) > MAX_MARKS:
         raise _no_name(f"may not begin with a mark, nor have more than {MAX_MARKS} on a character")
-    return shown
+    return shown, key
 
 
 def _no_name(why: str, **metadata: str) -> Refused:
@@ -90,15 +88,11 @@ def _same() -> dict[int, str]:
         leader[second] = first
 
     for char, others in load("confusables.json").items():
-        for alike in _single(other["c"] for other in others):
-            if len(char) == 1:
+        for alike in (other["c"] for other in others):
+            if len(char) == len(alike) == 1:
                 join(char, alike)
     join("i", "l")  # a capital I is both: the one as written, the other as read
     return {ord(char): find(char) for char in leader if find(char) != char}
-
-
-def _single(texts: Iterable[str]) -> list[str]:
-    return [text for text in texts if len(text) == 1]
 
 
 def _rank(char: str) -> tuple[bool, bool, str]:

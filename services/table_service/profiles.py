@@ -11,7 +11,7 @@ from typing import Final
 from stud_core.events import Profile
 from stud_service.identity import Caller
 from stud_service.refusals import Refused
-from table_service.names import name_key, shown_name
+from table_service.names import judged
 
 AVATAR: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}")
 
@@ -41,5 +41,5 @@ class Profiles:
             raise Refused("INVALID_FIELD", text, field="avatar")
         if not who.nickname:
             return Profile(player, avatar=who.avatar)
-        name = shown_name(who.nickname)
-        return Profile(player, name, who.avatar, name_key(name))
+        name, key = judged(who.nickname)
+        return Profile(player, name, who.avatar, key)
